@@ -1,0 +1,1 @@
+"""What is wrong with the records? Rules: values in, values out."""

@@ -1,0 +1,134 @@
+"""`kb.toml` as one value; every field carries its help, and the docs are made from it."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kb.errors import BadInput
+from kb.words import say
+
+FILE = "kb.toml"
+
+
+class Config(NamedTuple):
+    """The settings of one knowledge base."""
+
+    name: str = "Knowledge base"
+    language: str = "en"
+    missing: str = "propose"
+    title_similarity: float = 0.8
+    repeat: int = 2
+    title_min: int = 4
+    title_max: int = 120
+    body_min: int = 8
+    body_max: int = 8000
+    compact_limit: int = 499
+    hint_tokens: int = 400
+    prompt_tokens: int = 600
+    start_tokens: int = 1500
+    hint_items: int = 5
+    pause: int = 30
+    llm_timeout: int = 60
+    private_words: tuple[str, ...] = ()
+
+
+HELP: Mapping[str, str] = {
+    "name": "What the knowledge base is called, in the wiki's header and in merge requests.",
+    "language": 'Language of headings, messages and hints: "en" or "zh".',
+    "missing": 'What happens to a record whose required sections are not all there: "propose" saves it as proposed (⚠️ 待验证), "refuse" refuses it.',
+    "title_similarity": "Title similarity (0.0–1.0) above which two records are compared as possible duplicates; strictly greater.",
+    "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",
+    "title_min": "Shortest title, in 字 (a CJK character or another word counts one).",
+    "title_max": "Longest title, in characters.",
+    "body_min": "Shortest text of decision and reason together, in 字.",
+    "body_max": "Longest candidate, in 字.",
+    "compact_limit": "Longest compact form of a session, in 字.",
+    "hint_tokens": "Budget of one T1 or T2 hint, in estimated tokens.",
+    "prompt_tokens": "Budget of what a prompt is answered with, in estimated tokens.",
+    "start_tokens": "Budget of what a starting session is told, in estimated tokens.",
+    "hint_items": "How many records a hint names in each of its parts, at most.",
+    "pause": "Seconds between two extractions from one session; what comes in between is picked up by the next.",
+    "llm_timeout": "Seconds KB_LLM_CMD may take before the offline path is used.",
+    "private_words": "Further regular expressions whose matches are masked before anything is stored.",
+}
+
+CHOICES: Mapping[str, tuple[str, ...]] = {"language": ("en", "zh"), "missing": ("propose", "refuse")}
+
+
+def load(root: str, cache: str = "") -> Config:
+    """Return the settings in `kb.toml` under *root*; raise BadInput naming key and file for a setting that cannot be.
+
+    With *cache*, a file that may be written, the parsed settings are kept there until `kb.toml` changes: reading TOML
+    costs a hook a third of its start.
+    """
+    path = os.path.join(root, FILE)
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return Config()
+    stamp = [stat.st_mtime_ns, stat.st_size]
+    kept = _cached(cache, stamp)
+    if kept is not None:
+        return config_of(kept, path)
+    values = _parse(path)
+    config = config_of(values, path)
+    if cache and os.path.isdir(os.path.dirname(cache)):
+        _keep(cache, stamp, values)
+    return config
+
+
+def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
+    """Return *values* as settings; raise BadInput for an unknown key or a value of the wrong kind."""
+    defaults = Config()._asdict()
+    for key, value in values.items():
+        if key not in defaults:
+            raise BadInput(say("there is no setting {key}", key=key), path=path, hint=say("see: kb config"))
+        default = defaults[key]
+        good = (
+            isinstance(value, list)
+            if isinstance(default, tuple)
+            else isinstance(value, type(default) if not isinstance(default, float) else int | float)
+        )
+        if (
+            not good
+            or isinstance(value, bool)
+            or value not in CHOICES.get(key, (value,))
+            or (isinstance(value, int | float) and value < 0)
+        ):
+            raise BadInput(
+                say("the setting {key} cannot be {value}", key=key, value=repr(value)),
+                path=path,
+                hint=say("see: kb config"),
+            )
+    return Config(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    )
+
+
+def _parse(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(say("not valid TOML: {problem}", problem=error), path=path) from None
+
+
+def _cached(cache: str, stamp: list[int]) -> dict[str, Any] | None:
+    try:
+        with open(cache, encoding="utf-8") as file:
+            kept = json.load(file)
+        return dict(kept["values"]) if kept["stamp"] == stamp else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(cache: str, stamp: list[int], values: Mapping[str, Any]) -> None:
+    try:
+        with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
+            json.dump({"stamp": stamp, "values": values}, file)
+        os.replace(f"{cache}.{os.getpid()}", cache)
+    except (OSError, TypeError):
+        return

@@ -1,0 +1,59 @@
+"""What can go wrong, in the user's words."""
+
+from typing import ClassVar
+
+from kb.words import Said, say
+
+
+class KbError(Exception):
+    """Something kb was asked for and cannot do; *hint* names the one next step."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: Said | str, *, hint: Said | str = "", path: str = "", line: int = 0) -> None:
+        """Say *message*; *path* and *line* (1-based) tell where the cause stands."""
+        self.message = (
+            message if isinstance(message, Said) else Said(message.replace("{", "{{").replace("}", "}}"), {})
+        )
+        self.hint = hint if isinstance(hint, Said) else say(hint)
+        self.path = path
+        self.line = line
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return self.in_language("en")
+
+    def in_language(self, language: str) -> str:
+        """Return place and message as one line in *language*."""
+        place = f"{self.path}:{self.line}: " if self.line else f"{self.path}: " if self.path else ""
+        return place + self.message.in_language(language)
+
+
+class NoKnowledgeBase(KbError):
+    """There is no knowledge base where one was looked for."""
+
+
+class BadInput(KbError):
+    """What a caller handed in is not what the documented format says."""
+
+
+class BadRecord(KbError):
+    """A record file cannot be read or must not be written as it stands."""
+
+
+class UnknownId(KbError):
+    """No record, or more than one, answers to what was named."""
+
+
+class GitFailed(KbError):
+    """git said no."""
+
+
+class Busy(KbError):
+    """The repository cannot take a commit just now; what was to be written is kept and lands later."""
+
+
+class NeedsPerson(KbError):
+    """Only a person may go on from here."""
+
+    exit_code = 5

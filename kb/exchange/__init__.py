@@ -1,0 +1,1 @@
+"""Importers and exporters, one file per foreign format."""

@@ -1,0 +1,1 @@
+"""What answers, and how much fits? Rules: values in, values out."""

@@ -1,0 +1,166 @@
+"""Records and what they are made of: frozen values.
+
+Values are `NamedTuple`s: immutable, typed and ready ten times faster than frozen dataclasses, which a hook that runs
+at every prompt can feel.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Status(StrEnum):
+    """Where a record stands in its life."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    DEPRECATED = "deprecated"
+    SUPERSEDED = "superseded"
+
+
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    Status.PROPOSED: frozenset({Status.ACCEPTED, Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED}),
+    Status.ACCEPTED: frozenset({Status.PROPOSED, Status.DEPRECATED, Status.SUPERSEDED}),
+    Status.REJECTED: frozenset({Status.PROPOSED}),
+    Status.DEPRECATED: frozenset({Status.ACCEPTED, Status.SUPERSEDED}),
+    Status.SUPERSEDED: frozenset({Status.ACCEPTED, Status.DEPRECATED}),
+}
+"""Which status may follow which; reopening (`accepted` after `superseded`) is a person undoing a step."""
+
+LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
+"""The statuses of records that still speak: they are hinted, compared and cited without a warning."""
+
+GLOBAL = "global"
+"""The scope of what holds in every project; the others are `project/<name>`."""
+
+
+class Section(NamedTuple):
+    """A heading and what follows it."""
+
+    name: str
+    """The canonical name ("decision", "why", …), or "" for a heading no kind knows."""
+    heading: str
+    """The heading as it is written, without its hashes."""
+    text: str
+
+
+class Record(NamedTuple):
+    """One markdown file the store keeps."""
+
+    id: str
+    kind: str
+    title: str
+    scope: str = GLOBAL
+    status: str = Status.PROPOSED
+    uid: str = ""
+    date: str = ""
+    tags: tuple[str, ...] = ()
+    impact: tuple[str, ...] = ()
+    """Paths, relative to the project's root, of what the record is about."""
+    supersedes: tuple[str, ...] = ()
+    amends: tuple[str, ...] = ()
+    """Ids this record replaces in part: they stay in force for the rest."""
+    coexists_with: Mapping[str, str] = {}
+    """Ids this record seems to contradict and does not, each with the reason."""
+    claims: Mapping[str, str] = {}
+    """Checkable facts, "backend.framework" → "FastAPI"; one value per key among a scope's accepted records."""
+    occurrences: int = 1
+    sources: tuple[str, ...] = ()
+    confirmed: str = ""
+    """The day a person or a tool last found the record still true; empty: the day it was written."""
+    extra: Mapping[str, Any] = {}
+    """Frontmatter keys kb does not know; they are kept as they are."""
+    sections: tuple[Section, ...] = ()
+    user: str = ""
+    """The text of the USER block."""
+    path: str = ""
+    """Where the file stands, relative to the knowledge base, with forward slashes."""
+
+    def section(self, name: str) -> str:
+        """Return the text under the canonical section *name*, or ""."""
+        return next((s.text for s in self.sections if s.name == name), "")
+
+
+class Reference(NamedTuple):
+    """A citation: `[D001]`, or `[shop:D001]` across scopes."""
+
+    project: str
+    """The project named before the colon, "global", or "" for the citing record's own scope."""
+    id: str
+
+
+class Evidence(NamedTuple):
+    """Where a candidate comes from: words that stand in its source."""
+
+    quote: str
+    source: str = ""
+    line: int = 0
+    """1-based line in *source*; 0: not known."""
+    time: str = ""
+
+
+class Candidate(NamedTuple):
+    """What a caller wants to have written. The fields are those of `kb write --schema`."""
+
+    kind: str
+    title: str
+    decision: str = ""
+    alternatives: str = ""
+    why: str = ""
+    impact: tuple[str, ...] = ()
+    verification: str = ""
+    rollback: str = ""
+    tags: tuple[str, ...] = ()
+    scope: str = ""
+    """"global", "project/<name>", or "": the caller's project."""
+    impact_areas: tuple[str, ...] = ()
+    """Of architecture, security, performance, compliance, modules."""
+    claims: Mapping[str, str] = {}
+    coexists_with: Mapping[str, str] = {}
+    reusable: bool | None = None
+    affects_future: bool | None = None
+    reference_value: bool | None = None
+    prevents_repeat: bool | None = None
+    confidence: float | None = None
+    evidence: tuple[Evidence, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    amends: tuple[str, ...] = ()
+    updates: str = ""
+    """The id of the record whose sections this candidate replaces, when the caller knows it."""
+    session: str = ""
+    host: str = ""
+
+
+class Similar(NamedTuple):
+    """An existing record that a new one resembles."""
+
+    id: str
+    scope: str
+    title: str
+    score: float
+    """0.0–1.0, the title similarity of `kb.writing.dedup`."""
+
+
+class Verdict(NamedTuple):
+    """What became of a candidate."""
+
+    verdict: str
+    """created, updated, appended, unchanged, conflict, held or refused."""
+    title: str
+    kind: str
+    id: str = ""
+    uid: str = ""
+    scope: str = ""
+    path: str = ""
+    status: str = ""
+    reasons: tuple[str, ...] = ()
+    """Why, in the user's language."""
+    next: str = ""
+    """The one next step, or ""."""
+    similar: tuple[Similar, ...] = ()
+    branch: str = ""
+    """The review branch, for a conflict."""
+    commit: str = ""
+    spooled: bool = False
+    """True while the write waits in the spool for a repository that can take it."""

@@ -1,0 +1,1 @@
+"""What happened in a session, and what of it stays? Rules: values in, values out."""

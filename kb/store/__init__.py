@@ -1,0 +1,1 @@
+"""Places: objects that each own one resource."""

@@ -1,0 +1,103 @@
+"""Words of two languages: normalise, split into terms, count 字, estimate tokens."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
+"""Scripts that are written without spaces, as the inside of a character class."""
+
+_CJK_RUN = re.compile(f"[{CJK}]+")
+_CJK_CHARACTER = re.compile(f"[{CJK}]")
+_RUN = re.compile(f"([{CJK}]+)|([^\\W_{CJK}]+(?:_[^\\W_{CJK}]+)*)")
+_WORD = re.compile(f"[^\\W_{CJK}]+(?:['’.\\-_/][^\\W_{CJK}]+)*")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
+_GAP = re.compile(r"[\W_]+")
+_INVISIBLE = re.compile(
+    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+)
+
+SEPARATOR = "xsepx"
+"""A term between two unspaced runs, so that no phrase reaches across the gap."""
+
+
+def has_cjk(text: str) -> bool:
+    """Tell whether *text* has a Chinese, Japanese or Korean character."""
+    return _CJK_CHARACTER.search(text) is not None
+
+
+def count(text: str) -> int:
+    """Return the length of *text* in 字: every CJK character and every other word counts one; punctuation none."""
+    return len(_CJK_CHARACTER.findall(text)) + len(_WORD.findall(text))
+
+
+def tokens(text: str) -> int:
+    """Estimate the model tokens of *text*: one for each CJK character, one for four other characters (rounded up)."""
+    cjk = len(_CJK_CHARACTER.findall(text))
+    return cjk + -(-(len(text) - cjk) // 4)
+
+
+def normalise(text: str) -> str:
+    """Return *text* for comparison: NFKC, lower case, every run of punctuation and space one space."""
+    return _GAP.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def one_line(text: str) -> str:
+    """Return *text* on one line: white space collapsed, control, bidi and zero-width characters gone."""
+    return " ".join(_INVISIBLE.sub("", text.replace("\t", " ").replace("\n", " ").replace("\r", " ")).split())
+
+
+def clip(text: str, limit: int) -> str:
+    """Return *text* on one line, cut to *limit* characters with "…" where something is missing."""
+    line = one_line(text)
+    return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def bigrams(text: str) -> list[str]:
+    """Return the character bigrams of the normalised *text* in order; a single character stands for itself."""
+    letters = normalise(text).replace(" ", "")
+    return [letters[i : i + 2] for i in range(len(letters) - 1)] or ([letters] if letters else [])
+
+
+def runs(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words of *text* in order, each with whether it is an unspaced (CJK) run."""
+    for match in _RUN.finditer(unicodedata.normalize("NFKC", text)):
+        yield (match.group(1), True) if match.group(1) else (match.group(2), False)
+
+
+def run_terms(run: str) -> list[str]:
+    """Return the index terms of one unspaced run: its bigrams, then its last character."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]]
+
+
+def word_terms(word: str) -> list[str]:
+    """Return the index terms of one spaced word: the word, and its parts where humps or underscores join some."""
+    parts = [part.casefold() for part in _HUMP.split(word) if part]
+    return [word.casefold()] if len(parts) < 2 else [word.casefold().replace("_", ""), *parts]
+
+
+def index_terms(text: str) -> str:
+    """Return *text* as the space-separated terms that the full-text index stores."""
+    terms: list[str] = []
+    unspaced_before = False
+    for run, unspaced in runs(text):
+        if unspaced and unspaced_before:
+            terms.append(SEPARATOR)
+        terms += run_terms(run) if unspaced else word_terms(run)
+        unspaced_before = unspaced
+    return " ".join(terms)
+
+
+def slugify(title: str, limit: int = 48) -> str:
+    """Return *title* as a file name part: letters and digits of any script joined by hyphens, *limit* characters at most."""
+    slug = normalise(title).replace(" ", "-")
+    while len(slug.encode()) > 2 * limit or len(slug) > limit:
+        slug = slug[:-1]
+    return slug.strip("-") or "untitled"
+
+
+def first_sentence(text: str, limit: int = 120) -> str:
+    """Return the first sentence of *text* on one line, *limit* characters at most."""
+    plain = one_line(re.sub(r"(?m)^\s*(?:[-*+]|\d+[.)])\s+", "", text))
+    match = re.search(r"[。！？!?]|\.(?=\s|$)", plain)
+    return clip(plain[: match.end()] if match and match.end() > 1 else plain, limit)

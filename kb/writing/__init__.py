@@ -1,0 +1,1 @@
+"""May it be written, and how? Rules: values in, values out."""
