@@ -97,15 +97,11 @@ def parse(data: bytes, source: str = "-") -> list[Candidate]:
             say("the input is not valid UTF-8"), path=source, line=data.count(b"\n", 0, error.start) + 1
         ) from None
     if not text.strip():
-        raise BadInput(
-            say("the input is empty"), path=source, hint=say("the form of a candidate: kb write --schema")
-        )
+        raise BadInput(say("the input is empty"), path=source, hint=say("the form of a candidate: kb write --schema"))
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise BadInput(
-            say("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno
-        ) from None
+        raise BadInput(say("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno) from None
     except RecursionError:
         raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
     return candidates(value, source)
@@ -122,11 +118,7 @@ def candidates(value: object, source: str = "-") -> list[Candidate]:
 
 def as_json(candidate: Candidate) -> dict[str, Any]:
     """Return *candidate* in its JSON form, without what is empty; `candidates` reads it back equal."""
-    values = {
-        key: value
-        for key, value in candidate._asdict().items()
-        if value not in ("", (), None) and value != {}
-    }
+    values = {key: value for key, value in candidate._asdict().items() if value not in ("", (), None) and value != {}}
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
     if candidate.evidence:
         values["evidence"] = [
@@ -148,10 +140,8 @@ def _candidate(item: object, place: str) -> Candidate:
         )
     for problem in _problems(item):
         raise BadInput(problem, path=place, hint=say("the form of a candidate: kb write --schema"))
-    values = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in item.items()
-        if value is not None
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in item.items() if value is not None
     }
     kind = kind_named(str(values["kind"]))
     assert kind is not None
@@ -204,9 +194,7 @@ def _fits(value: object, schema: Mapping[str, Any]) -> bool:
             for key, item in value.items()
         )
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return math.isfinite(value) and schema.get("minimum", -math.inf) <= value <= schema.get(
-            "maximum", math.inf
-        )
+        return math.isfinite(value) and schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
     return True
 
 

@@ -36,8 +36,8 @@ class Config(NamedTuple):
 HELP: Mapping[str, str] = {
     "name": "What the knowledge base is called, in the wiki's header and in merge requests.",
     "language": 'Language of headings, messages and hints: "en" or "zh".',
-    "missing": 'What happens to a record whose required sections are not all there: "propose" saves it as proposed (⚠️ 待验证), "refuse" refuses it.',
-    "title_similarity": "Title similarity (0.0–1.0) above which two records are compared as possible duplicates; strictly greater.",
+    "missing": 'What becomes of a record that lacks required sections: "propose" (⚠️ 待验证) or "refuse".',
+    "title_similarity": "Title similarity (0.0–1.0), strictly above which two records are compared as duplicates.",
     "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",
     "title_min": "Shortest title, in 字 (a CJK character or another word counts one).",
     "title_max": "Longest title, in characters.",
@@ -101,9 +101,8 @@ def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
                 path=path,
                 hint=say("see: kb config"),
             )
-    return Config(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    )
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return Config(**given)
 
 
 def _parse(path: str) -> dict[str, Any]:

@@ -12,9 +12,7 @@ class KbError(Exception):
 
     def __init__(self, message: Said | str, *, hint: Said | str = "", path: str = "", line: int = 0) -> None:
         """Say *message*; *path* and *line* (1-based) tell where the cause stands."""
-        self.message = (
-            message if isinstance(message, Said) else Said(message.replace("{", "{{").replace("}", "}}"), {})
-        )
+        self.message = message if isinstance(message, Said) else Said(message.replace("{", "{{").replace("}", "}}"), {})
         self.hint = hint if isinstance(hint, Said) else say(hint)
         self.path = path
         self.line = line

@@ -1,4 +1,4 @@
-"""The table of record kinds. A new kind is a row here; codec, gate, index, wiki and commands read the table."""
+"""The table of record kinds. A new kind is a row here; everything else reads the table."""
 
 from typing import NamedTuple
 
@@ -60,9 +60,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("interface", "I", "Interface", "接口", required=ADR_SECTIONS, karma="正业", hint="t2"),
     Kind("pitfall", "P", "Pitfall", "问题", karma="恶业", category="anti-pattern", hint="t1"),
     Kind("pattern", "M", "Pattern", "模式", karma="正业", category="pattern", hint="t1", reusable=True),
-    Kind(
-        "preference", "U", "Preference", "偏好", required=("decision",), karma="习气", category="preference"
-    ),
+    Kind("preference", "U", "Preference", "偏好", required=("decision",), karma="习气", category="preference"),
     Kind(
         "checklist",
         "CK",

@@ -3,12 +3,12 @@
 Every edit cuts the text at the edges of what it means to change and joins the pieces again; nothing is dumped anew.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kb.errors import BadRecord
+from kb.front import KEYS, Span, body_start, decode, front, key_line, line_of, lines, newline, scalar
 from kb.kinds import SECTIONS, section_label, section_named
 from kb.record import Record, Section
 from kb.words import say
@@ -19,34 +19,9 @@ USER_START = "<!-- USER_BLOCK_START -->"
 USER_END = "<!-- USER_BLOCK_END -->"
 MARKERS = (MACHINE_START, MACHINE_END, USER_START, USER_END)
 
-MAX_BYTES = 4_000_000
-MAX_FRONT = 64_000
-MAX_DEPTH = 12
 
-_FRONT = re.compile(
-    r"\ufeff?---[ \t]*(?:\r\n|\n|\r)(.*?)^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.DOTALL | re.MULTILINE
-)
-_KEY = re.compile(r"(?m)^([A-Za-z_][\w-]*|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?=[ \t\r\n]|\Z)")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _MARKER = re.compile(r"(?m)^ {0,3}(<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->)[ \t]*$")
-_PLAIN = re.compile(r"[A-Za-z_\u0080-\ud7ff\ue000-\ufffd][\w./+@() \u0080-\ud7ff\ue000-\ufffd-]*")
-_WORDS_YAML_READS = frozenset("null ~ true false yes no on off y n".split())
-_COMMENT = re.compile(
-    r"""^[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]\n]*\]|[^\s"'\[{|>#&*!%@`][^#\n]*?|[^\s"'\[{|>#&*!%@`](?:[^#\n]|(?<=\S)#)*?)([ \t]+#[^\n\r]*)$"""
-)
-
-KEYS = (
-    "id", "uid", "kind", "title", "status", "scope", "date", "tags", "impact", "supersedes", "amends",
-    "coexists_with", "claims", "occurrences", "sources", "confirmed",
-)  # fmt: skip
-"""The frontmatter keys kb knows, in the order in which it writes them."""
-
-
-class Span(NamedTuple):
-    """A piece of a text: offsets of its first character and of the one after its last."""
-
-    start: int
-    end: int
 
 
 class Blocks(NamedTuple):
@@ -54,42 +29,6 @@ class Blocks(NamedTuple):
 
     machine: Span
     user: Span
-
-
-# -- bytes and lines ------------------------------------------------------------------------------
-
-
-def decode(data: bytes, path: str = "") -> str:
-    """Return the text of a record file; raise BadRecord for what is no text or larger than 4 MB."""
-    if len(data) > MAX_BYTES:
-        raise BadRecord(
-            say("the file has {size} bytes; a record has at most {limit}", size=len(data), limit=MAX_BYTES),
-            path=path,
-        )
-    if b"\0" in data:
-        raise BadRecord(
-            say("the file is binary, not markdown"),
-            path=path,
-            hint=say("restore it with: git checkout -- {path}", path=path),
-        )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadRecord(
-            say("the file is not valid UTF-8"), path=path, line=line, hint=say("save it as UTF-8")
-        ) from None
-
-
-def newline(text: str) -> str:
-    """Return the line ending *text* uses first, or a line feed."""
-    match = re.search(r"\r\n|\n|\r", text)
-    return match.group() if match else "\n"
-
-
-def line_of(text: str, offset: int) -> int:
-    """Return the 1-based line on which *offset* stands."""
-    return len(re.findall(r"\r\n|\n|\r", text[:offset])) + 1
 
 
 def code_lines(text: str) -> set[int]:
@@ -103,176 +42,13 @@ def code_lines(text: str) -> set[int]:
     return {line for first, last in code for line in range(first, last)}
 
 
-def _lines(text: str) -> list[str]:
-    """Return *text* cut after its line ends as markdown knows them (not at form feeds and the like)."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", text)
-
-
-# -- the front ------------------------------------------------------------------------------------
-
-
-def front_span(text: str) -> Span | None:
-    """Return where the YAML between the `---` lines stands, or None for a text without a front."""
-    match = _FRONT.match(text)
-    return Span(match.start(1), match.end(1)) if match else None
-
-
-def body_start(text: str) -> int:
-    """Return the offset behind the front; 0 without one."""
-    match = _FRONT.match(text)
-    return match.end() if match else 0
-
-
-def front(text: str, path: str = "") -> dict[str, Any]:
-    """Return the frontmatter of *text* as a mapping; {} without one. Raise BadRecord naming the line.
-
-    The only place where kb reads YAML. Scalars that look like dates stay text; tags, anchors and aliases are refused.
-    """
-    span = front_span(text)
-    if span is None:
-        if re.match(r"\ufeff?---[ \t]*[\r\n]", text):
-            raise BadRecord(
-                say("the frontmatter is never closed"), path=path, line=1, hint=say("end it with a line ---")
-            )
-        return {}
-    source = text[span.start : span.end]
-    if len(source) > MAX_FRONT:
-        raise BadRecord(
-            say("the frontmatter is larger than {limit} characters", limit=MAX_FRONT), path=path, line=1
-        )
-    return _load_yaml(source, path)
-
-
-def _load_yaml(source: str, path: str) -> dict[str, Any]:
-    from kb.yamlfront import YamlError, load
-
-    try:
-        return load(source, MAX_DEPTH)
-    except YamlError as error:
-        raise BadRecord(
-            say("the frontmatter cannot be read: {problem}", problem=error.problem),
-            path=path,
-            line=error.line + 1,
-        ) from None
-
-
-def key_line(text: str, key: str) -> int:
-    """Return the 1-based line of *key* in the front of *text*; 1 where it has none."""
-    span = _key_spans(text).get(key)
-    return line_of(text, span.start) if span else 1
-
-
-def _key_spans(text: str) -> dict[str, Span]:
-    """Return where each top-level key of the front stands, its value and trailing line end included."""
-    span = front_span(text)
-    if span is None:
-        return {}
-    source = text[span.start : span.end]
-    spans: dict[str, Span] = {}
-    for match in _KEY.finditer(source):
-        spans[match.group(1).strip("\"'")] = Span(
-            span.start + match.start(), span.start + _value_end(source, match.end())
-        )
-    return spans
-
-
-def _value_end(source: str, after_colon: int) -> int:
-    """Return where the value that begins at *after_colon* ends: behind its last indented, list or bracketed line."""
-    lines = _lines(source[after_colon:])
-    end = after_colon + len(lines[0]) if lines else after_colon
-    pending = 0
-    depth = _open_brackets(lines[0]) if lines else 0
-    for line in lines[1:]:
-        pending += len(line)
-        bare = line.strip()
-        if depth > 0 or (
-            bare and (line[0] in " \t" or bare.startswith("- ") or bare == "-") and not line.startswith("#")
-        ):
-            depth += _open_brackets(line) if depth > 0 else 0
-            end += pending
-            pending = 0
-        elif bare and not bare.startswith("#"):
-            break
-    return end
-
-
-def _open_brackets(line: str) -> int:
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:^|\s)#.*", "", line)
-    if not re.match(r"[ \t]*[\[{]", line) and bare.count("]") + bare.count("}") == 0:
-        return 0
-    return bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}")
-
-
-def scalar(value: object) -> str:
-    """Return *value* as YAML on one line: plain where that is safe, else in JSON's double quotes."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{scalar(k)}: {scalar(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(scalar(v) for v in value) + "]"
-    word = str(value)
-    if _PLAIN.fullmatch(word) and word.strip() == word and word.lower() not in _WORDS_YAML_READS:
-        return word
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
-        return word
-    return (
-        json.dumps(word, ensure_ascii=False)
-        .replace("\x7f", "\\x7f")
-        .replace("\u0085", "\\N")
-        .replace("\u2028", "\\L")
-        .replace("\u2029", "\\P")
-        .replace("\ufeff", "\\ufeff")
-    )
-
-
-def edit_front(text: str, changes: Mapping[str, object]) -> str:
-    """Return *text* with the keys of *changes* set in its front; None removes a key. All other bytes stay."""
-    end = newline(text)
-    if front_span(text) is None:
-        mark = "\ufeff" if text.startswith("\ufeff") else ""
-        added = "".join(f"{key}: {scalar(value)}{end}" for key, value in changes.items() if value is not None)
-        return f"{mark}---{end}{added}---{end}{text[len(mark) :]}"
-    for key, value in changes.items():
-        spans = _key_spans(text)
-        span = spans.get(key)
-        line = "" if value is None else f"{key}: {scalar(value)}{_kept_comment(text, span)}{end}"
-        at = span or _place_for(text, key, spans)
-        text = text[: at.start] + line + text[at.end :]
-    return text
-
-
-def _kept_comment(text: str, span: Span | None) -> str:
-    """Return the comment behind a value that stands on one line, with the space before it."""
-    if span is None:
-        return ""
-    lines = _lines(text[span.start : span.end])
-    match = _COMMENT.match(lines[0].partition(":")[2].rstrip("\r\n")) if len(lines) == 1 else None
-    return match.group(1) if match else ""
-
-
-def _place_for(text: str, key: str, spans: Mapping[str, Span]) -> Span:
-    """Return the empty span where a new *key* goes: behind the last key that comes before it in KEYS, else at the end."""
-    before = KEYS[: KEYS.index(key)] if key in KEYS else ()
-    for known in reversed(before):
-        if known in spans:
-            return Span(spans[known].end, spans[known].end)
-    whole = front_span(text)
-    assert whole is not None
-    return Span(whole.end, whole.end)
-
-
 # -- blocks ---------------------------------------------------------------------------------------
 
 
 def blocks(text: str, path: str = "") -> Blocks:
     """Return where the MACHINE and the USER block stand.
 
-    Raise BadRecord, naming the line, when a marker is missing, doubled, nested or out of order. Markers in code are text.
+    Raise BadRecord, naming the line, for a marker missing, doubled, nested or out of order. Markers in code are text.
     """
     found = _markers(text)
     for marker in MARKERS:
@@ -312,9 +88,7 @@ def has_markers(text: str) -> bool:
 
 
 def _marker_hint() -> Any:
-    return say(
-        "put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own"
-    )
+    return say("put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own")
 
 
 def _markers(text: str) -> list[re.Match[str]]:
@@ -324,11 +98,7 @@ def _markers(text: str) -> list[re.Match[str]]:
     start = body_start(text)
     code = code_lines(text[start:])
     offset = line_of(text, start)
-    return [
-        match
-        for match in found
-        if match.start() >= start and line_of(text, match.start()) - offset not in code
-    ]
+    return [match for match in found if match.start() >= start and line_of(text, match.start()) - offset not in code]
 
 
 def _after_line(text: str, offset: int) -> int:
@@ -361,7 +131,7 @@ def headings(text: str, level: int = 2) -> list[Heading]:
     code = code_lines(text)
     marks: list[tuple[int, str, int, int]] = []
     offset = 0
-    for number, line in enumerate(_lines(text)):
+    for number, line in enumerate(lines(text)):
         match = _HEADING.match(line.rstrip("\r\n")) if number not in code else None
         if match and len(match.group(1)) <= level:
             marks.append((len(match.group(1)), match.group(2), offset, offset + len(line)))
@@ -433,13 +203,12 @@ def escape(text: str) -> str:
     """Return *text* so that it stays inside its section: no block markers, no headings of a section's rank."""
     for marker in MARKERS:
         text = text.replace(marker, "&lt;" + marker[1:])
-    if "#" not in text and "---" not in text:
+    if "#" not in text:
         return text
     code = code_lines(text)
-    lines = _lines(text)
+    rows = lines(text)
     return "".join(
-        line if n in code else re.sub(r"^( {0,3})#{1,2}(?=[ \t])", r"\1###", line)
-        for n, line in enumerate(lines)
+        line if n in code else re.sub(r"^( {0,3})#{1,2}(?=[ \t])", r"\1###", line) for n, line in enumerate(rows)
     )
 
 
@@ -484,9 +253,7 @@ def read(data: bytes, path: str = "") -> Record:
         )
     for key in ("id", "kind", "title"):
         if not isinstance(values.get(key), str) or not str(values[key]).strip():
-            raise BadRecord(
-                say("the key {key} is missing or no text", key=key), path=path, line=key_line(text, key)
-            )
+            raise BadRecord(say("the key {key} is missing or no text", key=key), path=path, line=key_line(text, key))
     spans = blocks(text, path)
     machine = text[spans.machine.start : spans.machine.end]
     return _record(values, sections(machine), text[spans.user.start : spans.user.end], path, text)
@@ -513,18 +280,14 @@ def _record(values: Mapping[str, Any], parts: tuple[Section, ...], user: str, pa
             return (str(value),)
         if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
             return tuple(str(item) for item in value)
-        raise BadRecord(
-            say("the key {key} must be a list of words", key=key), path=path, line=key_line(text, key)
-        )
+        raise BadRecord(say("the key {key} must be a list of words", key=key), path=path, line=key_line(text, key))
 
     def pairs(key: str) -> dict[str, str]:
         value = values.get(key) or {}
         if isinstance(value, list):
             return {str(item): "" for item in value}
         if not isinstance(value, dict):
-            raise BadRecord(
-                say("the key {key} must be a mapping", key=key), path=path, line=key_line(text, key)
-            )
+            raise BadRecord(say("the key {key} must be a mapping", key=key), path=path, line=key_line(text, key))
         return {str(k): str(v) for k, v in value.items()}
 
     occurrences = values.get("occurrences", 1)
@@ -564,12 +327,12 @@ _CITATION = re.compile(r"(?<![\w\]!\\])\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\](?![
 
 
 def citations(text: str) -> Iterable[tuple[str, str, int]]:
-    """Yield every citation in *text* as (project or "", id, 1-based line); code, links and arrays do not count (SHI-18)."""
+    """Yield each citation as (project or "", id, 1-based line); code, links and arrays do not count (SHI-18)."""
     if "[" not in text:
         return
     start = body_start(text)
     code = code_lines(text[start:])
-    for number, line in enumerate(_lines(text[start:])):
+    for number, line in enumerate(lines(text[start:])):
         if number in code:
             continue
         for match in _CITATION.finditer(re.sub(r"`[^`]*`", lambda m: " " * len(m.group()), line)):

@@ -4,7 +4,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-CJK = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
+CJK = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
+)
 """Scripts that are written without spaces, as the inside of a character class."""
 
 _CJK_RUN = re.compile(f"[{CJK}]+")
@@ -89,7 +92,7 @@ def index_terms(text: str) -> str:
 
 
 def slugify(title: str, limit: int = 48) -> str:
-    """Return *title* as a file name part: letters and digits of any script joined by hyphens, *limit* characters at most."""
+    """Return *title* as a file name part: letters and digits joined by hyphens, *limit* characters at most."""
     slug = normalise(title).replace(" ", "-")
     while len(slug.encode()) > 2 * limit or len(slug) > limit:
         slug = slug[:-1]

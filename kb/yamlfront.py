@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import frontmatter
 import yaml
+from frontmatter.default_handlers import YAMLHandler
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -38,7 +38,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def load(source: str, max_depth: int) -> dict[str, Any]:
-    """Return the mapping in *source*; raise YamlError with the line. Aliases and nesting beyond *max_depth* are refused."""
+    """Return the mapping in *source*; aliases and nesting beyond *max_depth* are refused, as YamlError with a line."""
     try:
         if (
             any(mark in source for mark in "&*")
@@ -46,12 +46,10 @@ def load(source: str, max_depth: int) -> dict[str, Any]:
             or "  " * max_depth in source
         ):
             _refuse_bombs(source, max_depth)
-        values = frontmatter.YAMLHandler().load(source, Loader=_Loader)
+        values = YAMLHandler().load(source, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise YamlError(
-            str(getattr(error, "problem", None) or "not YAML"), mark.line + 1 if mark else 1
-        ) from None
+        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), mark.line + 1 if mark else 1) from None
     except RecursionError:
         raise YamlError("too deep", 1) from None
     except ValueError as error:
@@ -63,11 +61,15 @@ def load(source: str, max_depth: int) -> dict[str, Any]:
     return {str(key): value for key, value in values.items()}
 
 
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line if event.start_mark else 0
+
+
 def _refuse_bombs(source: str, max_depth: int) -> None:
     depth = 0
     for event in yaml.parse(source, Loader=_Base):
         if isinstance(event, yaml.AliasEvent):
-            raise YamlError("aliases are not allowed", event.start_mark.line + 1)
+            raise YamlError("aliases are not allowed", _line(event) + 1)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > max_depth:
-            raise YamlError("nested too deep", event.start_mark.line + 1)
+            raise YamlError("nested too deep", _line(event) + 1)
