@@ -16,6 +16,7 @@ class Config(NamedTuple):
 
     name: str = "Knowledge base"
     language: str = "en"
+    project: str = ""
     missing: str = "propose"
     title_similarity: float = 0.8
     repeat: int = 2
@@ -36,6 +37,7 @@ class Config(NamedTuple):
 HELP: Mapping[str, str] = {
     "name": "What the knowledge base is called, in the wiki's header and in merge requests.",
     "language": 'Language of headings, messages and hints: "en" or "zh".',
+    "project": "The project to which work inside the knowledge base's own repository belongs; empty: global.",
     "missing": 'What becomes of a record that lacks required sections: "propose" (⚠️ 待验证) or "refuse".',
     "title_similarity": "Title similarity (0.0–1.0), strictly above which two records are compared as duplicates.",
     "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",

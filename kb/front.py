@@ -2,24 +2,32 @@
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadRecord
 from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.yamlfront import Entry, Front
 
 MAX_BYTES = 4_000_000
 MAX_FRONT = 64_000
 MAX_DEPTH = 12
 
-_FRONT = re.compile(
-    r"\ufeff?---[ \t]*(?:\r\n|\n|\r)(.*?)^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.DOTALL | re.MULTILINE
-)
-_KEY = re.compile(r"(?m)^([A-Za-z_][\w-]*|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?=[ \t\r\n]|\Z)")
-_PLAIN = re.compile(r"[A-Za-z_\u0080-\ud7ff\ue000-\ufffd][\w./+@() \u0080-\ud7ff\ue000-\ufffd-]*")
-_WORDS_YAML_READS = frozenset(["null", "~", "true", "false", "yes", "no", "on", "off", "y", "n"])
-_VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]\n]*\]|[^\s"'\[{|>#&*!%@`](?:[^#\n]|(?<=\S)#)*?)"""
-_COMMENT = re.compile(rf"^[ \t]*{_VALUE}([ \t]+#[^\n\r]*)$")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+_OPENING = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
+_CLOSING = re.compile(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
+_COMMENT = re.compile(r"(?:[ \t]*[|>][-+0-9]{0,2})?([ \t]+#[^\r\n]*)")
+
+_PUNCTUATION = "\u2018-\u201d\u2014\u2026\u3001-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_PLAIN = re.compile(rf"[^\W\d](?:[\w./+@()' {_PUNCTUATION}-]*[\w./+@(){_PUNCTUATION}-])?")
+_DAY = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
+_OTHERS_READ_AS_VALUES = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
+_UNSEEN = re.compile("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
+_HALF = re.compile("[\ud800-\udfff]")
+_LONGEST_KEY = 500
 
 KEYS = (
     "id", "uid", "kind", "title", "status", "scope", "date", "tags", "impact", "supersedes", "amends",
@@ -54,7 +62,7 @@ def decode(data: bytes, path: str = "") -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = line_of(data[: error.start].decode("utf-8"), error.start)
         raise BadRecord(
             say("the file is not valid UTF-8"), path=path, line=line, hint=say("save it as UTF-8")
         ) from None
@@ -62,18 +70,18 @@ def decode(data: bytes, path: str = "") -> str:
 
 def newline(text: str) -> str:
     """Return the line ending *text* uses first, or a line feed."""
-    match = re.search(r"\r\n|\n|\r", text)
+    match = _LINE_END.search(text)
     return match.group() if match else "\n"
 
 
 def line_of(text: str, offset: int) -> int:
     """Return the 1-based line on which *offset* stands."""
-    return len(re.findall(r"\r\n|\n|\r", text[:offset])) + 1
+    return len(_LINE_END.findall(text[:offset])) + 1
 
 
 def lines(text: str) -> list[str]:
     """Return *text* cut after its line ends as markdown knows them (not at form feeds and the like)."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", text)
+    return _LINE.findall(text)
 
 
 # -- the front ------------------------------------------------------------------------------------
@@ -81,35 +89,53 @@ def lines(text: str) -> list[str]:
 
 def front_span(text: str) -> Span | None:
     """Return where the YAML between the `---` lines stands, or None for a text without a front."""
-    match = _FRONT.match(text)
-    return Span(match.start(1), match.end(1)) if match else None
+    edges = _edges(text)
+    return Span(edges[0], edges[1]) if edges else None
 
 
 def body_start(text: str) -> int:
     """Return the offset behind the front; 0 without one."""
-    match = _FRONT.match(text)
-    return match.end() if match else 0
+    edges = _edges(text)
+    return edges[2] if edges else 0
 
 
 def front(text: str, path: str = "") -> dict[str, Any]:
     """Return the frontmatter of *text* as a mapping; {} without one. Raise BadRecord naming the line.
 
-    The only place where kb reads YAML. Scalars that look like dates stay text; tags, anchors and aliases are refused.
+    The only place where kb reads YAML. Keys and dates stay text; tags, anchors and aliases are refused.
     """
+    source = _source(text, path)
+    return {key: entry.value for key, entry in _load(source, path).entries.items()} if source else {}
+
+
+def key_line(text: str, key: str) -> int:
+    """Return the 1-based line of *key* in the front of *text*; 1 where it has none or cannot be read."""
+    try:
+        entry = _load(_source(text, ""), "").entries.get(key)
+    except BadRecord:
+        return 1
+    return entry.line + 2 if entry else 1
+
+
+def _edges(text: str) -> tuple[int, int, int] | None:
+    """Return where the front's YAML begins and ends, and where the body begins."""
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
+    return (opening.end(), closing.start() + 1, closing.end()) if opening and closing else None
+
+
+def _source(text: str, path: str) -> str:
+    """Return the YAML of the front, "" without one."""
     span = front_span(text)
-    if span is None:
-        if re.match(r"\ufeff?---[ \t]*[\r\n]", text):
-            raise BadRecord(
-                say("the frontmatter is never closed"), path=path, line=1, hint=say("end it with a line ---")
-            )
-        return {}
-    source = text[span.start : span.end]
+    if span is None and _OPENING.match(text):
+        raise BadRecord(say("the frontmatter is never closed"), path=path, line=1, hint=say("end it with a line ---"))
+    source = text[span.start : span.end] if span else ""
     if len(source) > MAX_FRONT:
         raise BadRecord(say("the frontmatter is larger than {limit} characters", limit=MAX_FRONT), path=path, line=1)
-    return _load_yaml(source, path)
+    return source
 
 
-def _load_yaml(source: str, path: str) -> dict[str, Any]:
+def _load(source: str, path: str) -> "Front":
     from kb.yamlfront import YamlError, load
 
     try:
@@ -122,111 +148,141 @@ def _load_yaml(source: str, path: str) -> dict[str, Any]:
         ) from None
 
 
-def key_line(text: str, key: str) -> int:
-    """Return the 1-based line of *key* in the front of *text*; 1 where it has none."""
-    span = _key_spans(text).get(key)
-    return line_of(text, span.start) if span else 1
-
-
-def _key_spans(text: str) -> dict[str, Span]:
-    """Return where each top-level key of the front stands, its value and trailing line end included."""
-    span = front_span(text)
-    if span is None:
-        return {}
-    source = text[span.start : span.end]
-    spans: dict[str, Span] = {}
-    for match in _KEY.finditer(source):
-        spans[match.group(1).strip("\"'")] = Span(
-            span.start + match.start(), span.start + _value_end(source, match.end())
-        )
-    return spans
-
-
-def _value_end(source: str, after_colon: int) -> int:
-    """Return where the value that begins at *after_colon* ends: behind its last indented, list or bracketed line."""
-    rows = lines(source[after_colon:])
-    end = after_colon + len(rows[0]) if rows else after_colon
-    pending = 0
-    depth = _open_brackets(rows[0]) if rows else 0
-    for line in rows[1:]:
-        pending += len(line)
-        bare = line.strip()
-        if depth > 0 or (
-            bare and (line[0] in " \t" or bare.startswith("- ") or bare == "-") and not line.startswith("#")
-        ):
-            depth += _open_brackets(line) if depth > 0 else 0
-            end += pending
-            pending = 0
-        elif bare and not bare.startswith("#"):
-            break
-    return end
-
-
-def _open_brackets(line: str) -> int:
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:^|\s)#.*", "", line)
-    if not re.match(r"[ \t]*[\[{]", line) and bare.count("]") + bare.count("}") == 0:
-        return 0
-    return bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}")
+# -- values as text -------------------------------------------------------------------------------
 
 
 def scalar(value: object) -> str:
-    """Return *value* as YAML on one line: plain where that is safe, else in JSON's double quotes."""
+    """Return *value* as YAML on one line: plain where every reader takes it as text, else in JSON's double quotes.
+
+    `front` reads it back equal, and so does YAML 1.1 but for dates. Half a character (a lone surrogate) becomes U+FFFD.
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, int):
+        return str(int(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{scalar(k)}: {scalar(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(k)}: {scalar(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(scalar(v) for v in value) + "]"
     word = str(value)
-    if _PLAIN.fullmatch(word) and word.strip() == word and word.lower() not in _WORDS_YAML_READS:
+    if (_PLAIN.fullmatch(word) and word.lower() not in _OTHERS_READ_AS_VALUES) or _DAY.fullmatch(word):
         return word
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
-        return word
-    return (
-        json.dumps(word, ensure_ascii=False)
-        .replace("\x7f", "\\x7f")
-        .replace("\u0085", "\\N")
-        .replace("\u2028", "\\L")
-        .replace("\u2029", "\\P")
-        .replace("\ufeff", "\\ufeff")
-    )
+    quoted = json.dumps(whole_characters(word), ensure_ascii=False)
+    return _UNSEEN.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
 
 
-def edit_front(text: str, changes: Mapping[str, object]) -> str:
-    """Return *text* with the keys of *changes* set in its front; None removes a key. All other bytes stay."""
-    end = newline(text)
-    if front_span(text) is None:
-        mark = "\ufeff" if text.startswith("\ufeff") else ""
-        added = "".join(f"{key}: {scalar(value)}{end}" for key, value in changes.items() if value is not None)
-        return f"{mark}---{end}{added}---{end}{text[len(mark) :]}"
-    for key, value in changes.items():
-        spans = _key_spans(text)
-        span = spans.get(key)
-        line = "" if value is None else f"{key}: {scalar(value)}{_kept_comment(text, span)}{end}"
-        at = span or _place_for(text, key, spans)
-        text = text[: at.start] + line + text[at.end :]
-    return text
+def entry(key: str, value: object) -> str:
+    """Return the line of the front that sets *key* to *value*, without its end."""
+    return f"{scalar(str(key))}: {scalar(value)}"
 
 
-def _kept_comment(text: str, span: Span | None) -> str:
-    """Return the comment behind a value that stands on one line, with the space before it."""
+def whole_characters(text: str) -> str:
+    """Return *text* with every half character (lone surrogate), which no file can hold, replaced by U+FFFD."""
+    return _HALF.sub("\ufffd", text)
+
+
+def _number(value: float) -> str:
+    text = repr(float(value))
+    named = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
+    return named.get(text) or (text if "." in text else text.replace("e", ".0e"))
+
+
+def _key(key: object) -> str:
+    """Return *key* for a mapping in braces; YAML wants a question mark before a long one."""
+    text = scalar(str(key))
+    return text if len(text) <= _LONGEST_KEY else f"? {text} "
+
+
+# -- edits ----------------------------------------------------------------------------------------
+
+
+def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
+    """Return *text* with the keys of *changes* set in its front; None removes a key. All other bytes stay.
+
+    Raise BadRecord for a front that cannot be read or is not written one key a line.
+    """
+    span = front_span(text)
+    source = _source(text, path)
     if span is None:
-        return ""
-    rows = lines(text[span.start : span.end])
-    match = _COMMENT.match(rows[0].partition(":")[2].rstrip("\r\n")) if len(rows) == 1 else None
-    return match.group(1) if match else ""
+        return _with_new_front(text, changes)
+    read, rows = _load(source, path), lines(source)
+    if read.braces:
+        raise _not_by_line(path, 2)
+    edits = sorted(
+        (_edit(rows, read.entries, key, value, newline(text), path) for key, value in changes.items()),
+        key=lambda edit: (edit.first, edit.rank),
+    )
+    return text[: span.start] + "".join(_applied(rows, edits)) + text[span.end :]
 
 
-def _place_for(text: str, key: str, spans: Mapping[str, Span]) -> Span:
-    """Return the empty span for a new *key*: behind the last key that comes before it in KEYS, else at the end."""
+class _Edit(NamedTuple):
+    """Rows *first* to *after*, which is not included, become *new*; *rank* orders what is added at one place."""
+
+    first: int
+    after: int
+    new: str
+    rank: int
+
+
+def _with_new_front(text: str, changes: Mapping[str, object]) -> str:
+    end = newline(text)
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    added = "".join(f"{entry(key, value)}{end}" for key, value in changes.items() if value is not None)
+    return f"{mark}---{end}{added}---{end}{text[len(mark) :]}" if added else text
+
+
+def _edit(rows: list[str], entries: Mapping[str, "Entry"], key: str, value: object, end: str, path: str) -> _Edit:
+    """Return the edit that sets *key* to *value*, or removes it."""
+    known = entries.get(key)
+    if known is None:
+        place = _place(rows, entries, key)
+        lead = rows[first.line][: first.column] if (first := next(iter(entries.values()), None)) else ""
+        new = "" if value is None else f"{lead}{entry(key, value)}{end}"
+        return _Edit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
+    row, last = rows[known.line], _last(rows, known)
+    if row[: known.column].strip(" ") or ":" not in row[known.key_end :]:
+        raise _not_by_line(path, known.line + 2)
+    colon = row.index(":", known.key_end) + 1
+    behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""
+    comment = _COMMENT.match(row, colon) or _COMMENT.match(behind)
+    end = rows[last][len(rows[last].rstrip("\r\n")) :]
+    new = "" if value is None else f"{row[:colon]} {scalar(value)}{comment.group(1) if comment else ''}{end}"
+    return _Edit(known.line, last + 1, new, len(KEYS) + 1)
+
+
+def _last(rows: list[str], entry: "Entry") -> int:
+    """Return the last row of *entry*: empty ones behind it do not belong to it unless its value keeps them."""
+    last = entry.last
+    while last > entry.line and not entry.keeps and not rows[last].strip():
+        last -= 1
+    return last
+
+
+def _place(rows: list[str], entries: Mapping[str, "Entry"], key: str) -> int:
+    """Return the row for a new *key*: behind the last key that comes before it in KEYS, else at the end."""
     before = KEYS[: KEYS.index(key)] if key in KEYS else ()
-    for known in reversed(before):
-        if known in spans:
-            return Span(spans[known].end, spans[known].end)
-    whole = front_span(text)
-    assert whole is not None
-    return Span(whole.end, whole.end)
+    known = next((entries[name] for name in reversed(before) if name in entries), None)
+    return _last(rows, known) + 1 if known else len(rows)
+
+
+def _applied(rows: list[str], edits: list[_Edit]) -> Iterator[str]:
+    """Yield the pieces of the front after *edits*, which are in order and do not overlap."""
+    at = 0
+    for edit in edits:
+        yield from rows[at : edit.first]
+        yield edit.new
+        at = max(at, edit.after)
+    yield from rows[at:]
+
+
+def _not_by_line(path: str, line: int) -> BadRecord:
+    return BadRecord(
+        say("the frontmatter is not written one key a line"),
+        path=path,
+        line=line,
+        hint=say("write every key on a line of its own: key: value"),
+    )

@@ -17,8 +17,18 @@ _WORD = re.compile(f"[^\\W_{CJK}]+(?:['’.\\-_/][^\\W_{CJK}]+)*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
 _GAP = re.compile(r"[\W_]+")
 _INVISIBLE = re.compile(
-    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    "[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
+"""Characters that show nothing or turn the reading order; the joiners U+200C and U+200D belong to words and emoji."""
+
+_HALF = re.compile("[\ud800-\udfff]")
+_ITEM = re.compile(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
+_SENTENCE_END = re.compile(
+    rf"(?:[。！？]+|[!?]+(?=[\s{CJK}]|[\"'”’)）]|\Z)|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)\.+(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*",
+    re.IGNORECASE,
+)
+_DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
+"""Names that Windows keeps for itself, whatever follows a dot behind them."""
 
 SEPARATOR = "xsepx"
 """A term between two unspaced runs, so that no phrase reaches across the gap."""
@@ -46,8 +56,11 @@ def normalise(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return *text* on one line: white space collapsed, control, bidi and zero-width characters gone."""
-    return " ".join(_INVISIBLE.sub("", text.replace("\t", " ").replace("\n", " ").replace("\r", " ")).split())
+    """Return *text* on one line: white space collapsed, control, bidi and zero-width characters gone.
+
+    Half a character (a lone surrogate) becomes U+FFFD.
+    """
+    return " ".join(_HALF.sub("\ufffd", _INVISIBLE.sub("", text)).split())
 
 
 def clip(text: str, limit: int) -> str:
@@ -92,15 +105,19 @@ def index_terms(text: str) -> str:
 
 
 def slugify(title: str, limit: int = 48) -> str:
-    """Return *title* as a file name part: letters and digits joined by hyphens, *limit* characters at most."""
-    slug = normalise(title).replace(" ", "-")
-    while len(slug.encode()) > 2 * limit or len(slug) > limit:
+    """Return *title* as a file name part that every system takes: letters and digits joined by hyphens.
+
+    *limit* counts characters and is at least 8; the part has at most twice as many bytes.
+    """
+    slug = normalise(title[: 20 * limit]).replace(" ", "-")[:limit]
+    while len(slug.encode()) > 2 * limit:
         slug = slug[:-1]
-    return slug.strip("-") or "untitled"
+    slug = slug.strip("-")
+    return f"on-{slug}" if slug in _DEVICES else slug or "untitled"
 
 
 def first_sentence(text: str, limit: int = 120) -> str:
     """Return the first sentence of *text* on one line, *limit* characters at most."""
-    plain = one_line(re.sub(r"(?m)^\s*(?:[-*+]|\d+[.)])\s+", "", text))
-    match = re.search(r"[。！？!?]|\.(?=\s|$)", plain)
-    return clip(plain[: match.end()] if match and match.end() > 1 else plain, limit)
+    plain = one_line(_ITEM.sub("", text))
+    end = next((m.end() for m in _SENTENCE_END.finditer(plain) if m.start() > 0), len(plain))
+    return clip(plain[:end], limit)

@@ -1,0 +1,148 @@
+"""Is what the records speak about still there, and still what it was?"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from fnmatch import translate
+
+from kb.checking.findings import Finding, Severity
+from kb.checking.schema import is_day
+from kb.checking.shelf import Opened, Shelf, finding, folders_of
+from kb.record import LIVE, Status
+from kb.text import clip
+from kb.words import Said, say
+
+STALE_SHARE = 0.5
+"""Share of a file's lines changed since a record was confirmed, from which the record is doubted. Our judgement."""
+UNSETTLED_DAYS = 180
+"""Days after which a record that is still proposed is brought up. Our judgement."""
+UNCONFIRMED_DAYS = 730
+"""Days after which an accepted record whose impact nobody can follow is brought up. Our judgement."""
+
+_OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
+_LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
+
+
+def impact_paths(shelf: Shelf) -> Iterator[Finding]:
+    """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16)."""
+    trees: dict[str, _Tree] = {}
+    for one in shelf.opened:
+        if one.record.status not in LIVE:
+            continue
+        project = one.record.scope.removeprefix("project/")
+        files = shelf.surroundings.trees.get(project)
+        if files is not None and project not in trees and one.record.impact:
+            trees[project] = _Tree(files)
+        for path in one.record.impact:
+            if "://" in path:
+                continue
+            if _OUTSIDE.match(path):
+                message = say("{path} leads out of the project", path=clip(path, 120))
+                fix = say("write the path relative to the project's root")
+                yield finding("impact", one, message, fix, key="impact", item=path)
+            elif files is not None and not trees[project].has(path):
+                yield _dangling(shelf, one, path, trees[project])
+
+
+class _Tree:
+    """The files of a project, with what was asked about them before."""
+
+    def __init__(self, files: frozenset[str]) -> None:
+        self.files = files
+        self.folders = folders_of(files)
+        self.answers: dict[str, bool] = {}
+        self.names: dict[str, list[str]] = {}
+
+    def has(self, path: str) -> bool:
+        """Tell whether *path*, which may be a folder or have wildcards, stands in the tree."""
+        if path not in self.answers:
+            bare = bare_path(path)
+            self.answers[path] = bare in self.files or bare in self.folders or self._matches(bare)
+        return self.answers[path]
+
+    def _matches(self, path: str) -> bool:
+        if not any(mark in path for mark in "*?["):
+            return False
+        pattern = re.compile(translate(path.replace("**/", "*")))
+        return any(pattern.match(file) for file in self.files)
+
+    def named(self, name: str) -> list[str]:
+        """Return the files with this last part of their path."""
+        if not self.names:
+            for file in self.files:
+                self.names.setdefault(file.rpartition("/")[2], []).append(file)
+        return self.names.get(name, [])
+
+
+def bare_path(path: str) -> str:
+    """Return *path* as git writes it: forward slashes, no `./`, no line number."""
+    bare = _LINE_NUMBER.sub("", path.strip().replace("\\", "/"))
+    return bare.removeprefix("./").rstrip("/") or "."
+
+
+def _dangling(shelf: Shelf, one: Opened, path: str, tree: _Tree) -> Finding:
+    vanished = shelf.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None
+    message = (
+        say("{path} has vanished since the record was confirmed", path=clip(path, 120))
+        if vanished
+        else say("the project has no {path}", path=clip(path, 120))
+    )
+    moved = tree.named(bare_path(path).rpartition("/")[2])
+    fix = (
+        say("perhaps it moved: {target}", target=moved[0])
+        if len(moved) == 1
+        else say("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.id)
+    )
+    severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
+    return finding("impact", one, message, fix, key="impact", item=path, severity=severity)
+
+
+def stale_records(shelf: Shelf) -> Iterator[Finding]:
+    """Report accepted records whose impact files changed much or vanished since they were confirmed (RUYI-16).
+
+    A vanished path of a project whose tree is known is reported by `impact_paths`.
+    """
+    for one in shelf.opened:
+        changes = shelf.surroundings.changes.get(one.record.path)
+        if not changes or one.record.status != Status.ACCEPTED:
+            continue
+        if one.record.scope.removeprefix("project/") not in shelf.surroundings.trees:
+            for path in (path for path, share in changes.items() if share is None):
+                message = say("{path} has vanished since the record was confirmed", path=clip(path, 120))
+                yield finding("stale", one, message, _reread(one), key="impact", item=path, severity="warning")
+        share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
+        if share >= STALE_SHARE:
+            message = say(
+                "{share}% of {path} changed since the record was confirmed ({day})",
+                share=round(min(share, 1.0) * 100),
+                path=clip(path, 120),
+                day=one.record.confirmed or one.record.date or "?",
+            )
+            yield finding("stale", one, message, _reread(one), key="impact", item=path, severity="warning")
+
+
+def _reread(one: Opened) -> Said:
+    return say("read it again; if it still holds: kb confirm {id}", id=one.record.id)
+
+
+def old_records(shelf: Shelf) -> Iterator[Finding]:
+    """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for."""
+    if not shelf.surroundings.today:
+        return
+    today = date.fromisoformat(shelf.surroundings.today)
+    for one in shelf.opened:
+        day = one.record.confirmed or one.record.date
+        if not is_day(day):
+            continue
+        age = (today - date.fromisoformat(day)).days
+        if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
+            message = say("it has been waiting for a verdict for {days} days", days=age)
+            fix = say("settle it: kb status {id} accepted, or rejected", id=one.record.id)
+            yield finding("unsettled", one, message, fix, key="status", severity="warning")
+        elif (
+            one.record.status == Status.ACCEPTED
+            and age > UNCONFIRMED_DAYS
+            and not shelf.surroundings.changes.get(one.record.path)
+        ):
+            message = say("nobody has confirmed it for {days} days", days=age)
+            yield finding("stale", one, message, _reread(one), key="date", severity="warning")

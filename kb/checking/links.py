@@ -1,0 +1,201 @@
+"""Does everything a record points to exist, and does it still speak?"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from kb.checking.findings import Finding, Key, Text
+from kb.checking.shelf import Opened, Shelf, finding, folders_of
+from kb.citations import citations
+from kb.errors import BadRecord
+from kb.fences import code_lines
+from kb.front import body_start, line_of, lines
+from kb.kinds import BY_PREFIX
+from kb.record import LIVE, Status
+from kb.text import clip
+from kb.words import Said, say
+
+_LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
+_LINK = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
+_LINK_DEFINITION = re.compile(
+    r"(?m)^ {0,3}\[(?!\^)[^\[\]\r\n]+\]:[ \t]*(?:<([^<>\r\n]*)>|([^\s./]*[./]\S*))[ \t]*(?:[\"'(].*)?\r?$"
+)
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
+
+
+def relations(shelf: Shelf) -> Iterator[Finding]:
+    """Report supersedes, amends and coexists_with that name no record."""
+    for one in shelf.opened:
+        for key in ("supersedes", "amends", "coexists_with"):
+            for reference in getattr(one.record, key):
+                if shelf.find(one.record.scope, reference) is None:
+                    message = say("there is no record {id}", id=clip(reference, 40))
+                    fix = say("correct the id under {key}, or take it out", key=key)
+                    yield finding("relation", one, message, fix, key=key, item=reference)
+
+
+def whole_or_part(shelf: Shelf) -> Iterator[Finding]:
+    """Report a record that replaces another both as a whole and in part."""
+    for one in shelf.opened:
+        whole = {shelf.find(one.record.scope, reference) for reference in one.record.supersedes} - {None}
+        for reference in one.record.amends if whole else ():
+            if shelf.find(one.record.scope, reference) in whole:
+                message = say("{id} stands under supersedes and under amends", id=clip(reference, 40))
+                fix = say("keep it under one: supersedes for the whole, amends for a part")
+                yield finding("relation", one, message, fix, key="amends", item=reference)
+
+
+def coexistence_reasons(shelf: Shelf) -> Iterator[Finding]:
+    """Report a coexists_with that does not say why."""
+    for one in shelf.opened:
+        for reference, reason in one.record.coexists_with.items():
+            if not reason.strip():
+                message = say("it coexists with {id}, but not a word why", id=clip(reference, 40))
+                fix = say('write: coexists_with: {{{id}: "the reason"}}', id=clip(reference, 40))
+                yield finding("coexistence", one, message, fix, key="coexists_with", item=reference, severity="warning")
+
+
+def dangling_citations(shelf: Shelf) -> Iterator[Finding]:
+    """Report `[D001]` and `[shop:D001]` in a text where no such record is found (SHI-18)."""
+    for text in shelf.texts:
+        wanted = {(m.group(1) or "", m.group(2)) for m in _LIKE_A_CITATION.finditer(text.text)}
+        missing = {pair for pair in wanted if _is_ours(pair[1]) and _target(shelf, text, *pair) is None}
+        if not missing:
+            continue
+        for project, id, line in citations(text.text):
+            if (project, id) in missing:
+                yield Finding(
+                    rule="citation",
+                    severity="error" if text.is_record else "warning",
+                    path=text.path,
+                    line=line,
+                    message=say("[{id}] names no record", id=_written(project, id)),
+                    fix=say("correct the id; if it is no citation, write it in code marks: `[{id}]`",
+                            id=_written(project, id)),
+                )  # fmt: skip
+
+
+def citations_of_the_dead(shelf: Shelf) -> Iterator[Finding]:
+    """Report a live record that leans on one which holds no more; what it replaces itself it may name."""
+    dead = {key for key, owners in shelf.by_key.items() if all(one.record.status not in LIVE for one in owners)}
+    for one in shelf.opened:
+        if one.record.status not in LIVE or not dead:
+            continue
+        text = Text(one.record.path, one.text, one.record.scope)
+        found = {(m.group(1) or "", m.group(2)) for m in _LIKE_A_CITATION.finditer(one.text)}
+        replaced = {shelf.find(one.record.scope, reference) for reference in _related(one)}
+        gone = {pair: key for pair in found if (key := _target(shelf, text, *pair)) in dead and key not in replaced}
+        if not gone:
+            continue
+        for project, id, line in citations(one.text):
+            key = gone.get((project, id))
+            if key:
+                status = shelf.by_key[key][0].record.status
+                message = say("[{id}] is {status}", id=_written(project, id), status=clip(status, 40))
+                yield Finding("dead-citation", "warning", one.record.path, line, message, _instead(shelf, key))
+
+
+def _related(one: Opened) -> tuple[str, ...]:
+    return (*one.record.supersedes, *one.record.amends, *one.record.coexists_with)
+
+
+def _instead(shelf: Shelf, key: Key) -> Said:
+    live = [one for one in shelf.successors.get(key, ()) if one.record.status == Status.ACCEPTED]
+    if live:
+        return say("cite [{id}] instead, or say why the old one still matters", id=live[0].record.id)
+    return say("take the citation out, or say why the old one still matters")
+
+
+def _is_ours(id: str) -> bool:
+    return id.rstrip("0123456789") in BY_PREFIX
+
+
+def _target(shelf: Shelf, text: Text, project: str, id: str) -> Key | None:
+    return shelf.find(text.scope, _written(project, id))
+
+
+def _written(project: str, id: str) -> str:
+    return f"{project}:{id}" if project else id
+
+
+def broken_links(shelf: Shelf) -> Iterator[Finding]:
+    """Report relative markdown links to files the knowledge base does not have (MBANK-06).
+
+    What points out of the knowledge base, or to the root of wherever it is shown, cannot be judged here.
+    """
+    files = shelf.surroundings.files
+    if files is None:
+        return
+    folders: frozenset[str] = frozenset()
+    for text in shelf.texts:
+        missing = [found for found in _links(text.text) if not _leads_to(files, text.path, found[1])]
+        if missing and not folders:
+            folders = folders_of(files)
+        missing = [found for found in missing if not _leads_to(folders, text.path, found[1])]
+        for line, target in _outside_code(text.text, missing):
+            yield Finding(
+                rule="link",
+                severity="error" if text.is_record else "warning",
+                path=text.path,
+                line=line,
+                message=say("the link leads nowhere: {target}", target=clip(target, 120)),
+                fix=_likely(files, text.path, target),
+            )
+
+
+def _links(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset and the target of each relative link."""
+    for mark, pattern in (("](", _LINK), ("]:", _LINK_DEFINITION)):
+        if mark in text:
+            for match in pattern.finditer(text, body_start(text)):
+                target = match.group(1) or match.group(2) or ""
+                if target and not _ELSEWHERE.match(target):
+                    yield match.start(match.lastindex or 0), target
+
+
+def _outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the 1-based line and the target of each of the links *found* that does not stand in code."""
+    code = _code(text) if found else set()
+    for offset, target in found:
+        line = line_of(text, offset)
+        row_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+        row = lines(text[row_start : offset + len(target) + 1])
+        in_span = row and row[0].count("`") % 2
+        if line not in code and not in_span:
+            yield line, target
+
+
+def _leads_to(places: frozenset[str], path: str, target: str) -> bool:
+    if f"{path.rpartition('/')[0]}/{target}" in places:
+        return True
+    inside = _inside(path, target)
+    return inside in places or inside == ".." or inside.startswith("../")
+
+
+def _inside(path: str, target: str) -> str:
+    """Return the file that *target* means in the text at *path*, relative to the knowledge base."""
+    bare = target.partition("#")[0].partition("?")[0]
+    if "%" in bare:
+        from urllib.parse import unquote
+
+        bare = unquote(bare)
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), bare))
+
+
+def _code(text: str) -> set[int]:
+    """Return the 1-based lines of *text* that stand in code; of a text too tangled to tell, none."""
+    start = body_start(text)
+    first = line_of(text, start)
+    try:
+        return {first + line for line in code_lines(text[start:])}
+    except BadRecord:
+        return set()
+
+
+def _likely(files: frozenset[str], path: str, target: str) -> Said:
+    name = posixpath.basename(_inside(path, target))
+    found = [file for file in files if posixpath.basename(file) == name]
+    if len(found) == 1:
+        likely = posixpath.relpath(found[0], posixpath.dirname(path) or ".")
+        return say("perhaps it moved: {target}", target=likely)
+    return say("correct the link, or add the file it leads to")

@@ -1,0 +1,26 @@
+"""kb config."""
+
+import os
+
+import click
+
+from kb.cli.door import json_option, print_json
+
+
+@click.command(short_help="Explain the settings.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """Print every setting of kb.toml with its value here, its default and what it means."""
+    from kb.config import HELP, Config, load
+    from kb.home import found
+
+    root = ctx.find_root().obj or found(os.getcwd(), os.environ)
+    config = load(root) if root else Config()
+    if as_json:
+        print_json(config._asdict())
+        return
+    for key, default in Config()._asdict().items():
+        value = getattr(config, key)
+        click.echo(f"{key} = {value!r}" + ("" if value == default else f"  (default {default!r})"))
+        click.echo(f"    {HELP[key]}")

@@ -1,0 +1,20 @@
+"""kb confirm."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Say that a record still holds.")
+@click.argument("name", metavar="ID")
+@scope_option
+@json_option
+@with_kb
+def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
+    """Stamp a record as found true today; `kb check` counts its age from there."""
+    show_verdicts(kb, [kb.confirm(name, scope=scope)], as_json=as_json)

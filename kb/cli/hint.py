@@ -1,0 +1,36 @@
+"""kb hint."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, print_json, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Print the hint for a moment of work.")
+@click.argument("moment", type=click.Choice(["t1", "t2", "avatar"]))
+@click.option("-k", "--keyword", "keywords", multiple=True, help="What the work is about (repeatable).")
+@click.option("--avatar", default="", help="For the moment avatar: 眼 耳 鼻 舌 身 意, or an English alias.")
+@click.option("--task", default="", help="For the moment avatar: the task in words.")
+@click.option("--cwd", default="", help="The folder whose project is meant (default: here).")
+@json_option
+@with_kb
+def command(
+    kb: "KnowledgeBase", moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str, as_json: bool
+) -> None:
+    """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
+    project = kb.project(cwd or os.getcwd())
+    if moment == "avatar":
+        click.echo(kb.hint_for_avatar(avatar, task, project=project))
+        return
+    hint = kb.hint(moment, keywords, project=project)
+    if as_json:
+        print_json(hint)
+        return
+    click.echo(hint.text)
+    for warning in hint.warnings:
+        click.echo(kb.words(warning), err=True)

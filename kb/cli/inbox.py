@@ -1,0 +1,62 @@
+"""kb inbox."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, print_json, show_verdicts, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.group(invoke_without_command=True, short_help="See what the gate keeps back.")
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """See what the gate keeps back. Seen again in another session, a candidate comes out by itself."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_)
+
+
+@command.command("list", short_help="List what is held.")
+@json_option
+@with_kb
+def list_(kb: "KnowledgeBase", as_json: bool) -> None:
+    """List what is held: name, how often it was seen, kind and title."""
+    held = kb.held()
+    if as_json:
+        print_json(held)
+        return
+    for entry in held:
+        click.echo(
+            f"{entry.name}  ×{len(entry.sightings)}  {entry.candidate.kind}: {entry.candidate.title}  ({entry.candidate.scope})"
+        )
+
+
+@command.command("show", short_help="Print one held candidate.")
+@click.argument("name")
+@with_kb
+def show(kb: "KnowledgeBase", name: str) -> None:
+    """Print one held candidate with the reasons and its sightings, as JSON."""
+    from kb.candidate import as_json
+
+    entry = kb.one_held(name)
+    print_json({**entry._asdict(), "candidate": as_json(entry.candidate)})
+
+
+@command.command("promote", short_help="Let a held candidate through.")
+@click.argument("name")
+@json_option
+@with_kb
+def promote(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+    """Let a held candidate through the gate on your word; duplicates and contradictions are still looked for."""
+    show_verdicts(kb, [kb.promote(name)], as_json=as_json)
+
+
+@command.command("drop", short_help="Forget a held candidate.")
+@click.argument("name")
+@with_kb
+def drop(kb: "KnowledgeBase", name: str) -> None:
+    """Forget a held candidate; the history of the inbox keeps it."""
+    entry = kb.drop(name)
+    click.echo(f"dropped   {entry.candidate.title}")

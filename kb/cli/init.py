@@ -1,0 +1,27 @@
+"""kb init."""
+
+import os
+
+import click
+
+
+@click.command(short_help="Make a knowledge base.")
+@click.argument("path", required=False)
+@click.option("--here", is_flag=True, help="In the current folder, inside the code repository that is there.")
+@click.option("--name", default="", help="What it is called.")
+@click.option("--language", type=click.Choice(["en", "zh"]), default=None, help="Language of headings and messages.")
+@click.option("--ci", is_flag=True, help="Add a GitHub workflow and a pre-commit configuration that run kb check.")
+def command(path: str | None, here: bool, name: str, language: str | None, ci: bool) -> None:
+    """Make a knowledge base at PATH, here, or, without either, for the user in ~/.kb. An existing one is completed."""
+    from kb.home import user_home
+    from kb.knowledge.make import make
+
+    if path and here:
+        raise click.UsageError("give a PATH or --here, not both")
+    place = path or (os.getcwd() if here else user_home(os.environ))
+    spoken = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
+    kb, files = make(place, os.environ, inside=here, name=name, language=spoken, with_ci=ci)
+    with kb:
+        click.echo(kb.root)
+        for file in files:
+            click.echo(f"  + {file}", err=True)

@@ -1,0 +1,31 @@
+"""kb log."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, print_json, scope_option, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Print the commits of a record.")
+@click.argument("name", metavar="ID")
+@click.option("-p", "--patch", is_flag=True, help="With what each commit changed.")
+@scope_option
+@json_option
+@with_kb
+def command(kb: "KnowledgeBase", name: str, patch: bool, scope: str, as_json: bool) -> None:
+    """Print who changed a record, when and with which operation, newest first."""
+    if patch:
+        click.echo(kb.patches(name, scope=scope))
+        return
+    changes = kb.log(name, scope=scope)
+    if as_json:
+        print_json(changes)
+        return
+    for change in changes:
+        click.echo(
+            f"{change.commit[:10]} {change.time[:16]} {change.operation or 'by hand':10} {change.subject}  ({change.author})"
+        )

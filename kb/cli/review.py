@@ -1,0 +1,79 @@
+"""kb review."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, print_json, show_verdicts, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.group(invoke_without_command=True, short_help="List and decide open reviews.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """List the open reviews: contradictions that a person decides. Merging the branch is accepting it."""
+    if ctx.invoked_subcommand is None:
+        with_kb(_list)(as_json)
+
+
+def _list(kb: "KnowledgeBase", as_json: bool) -> None:
+    reviews = kb.reviews()
+    if as_json:
+        print_json(reviews)
+        return
+    for review in reviews:
+        old = ", ".join(f"[{old.id}] {old.title}" for old in kb.sides(review.branch).old)
+        click.echo(f"{review.branch}  ({review.since[:10]}, {review.host or '?'}/{review.session or '?'})")
+        click.echo(f"    + [{review.record.id}] {review.record.title}\n    − {old}")
+
+
+@command.command("show", short_help="Print both sides of a review beside each other.")
+@click.argument("name", metavar="BRANCH|ID")
+@json_option
+@with_kb
+def show(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+    """Print both sides of a review beside each other, why they contradict, and the diff."""
+    sides = kb.sides(name)
+    if as_json:
+        print_json(sides)
+        return
+    from kb.short import beside
+
+    click.echo(sides.reasons)
+    for old in sides.old:
+        click.echo(beside(old, sides.review.record, kb.config.language))
+    click.echo(sides.diff)
+
+
+@command.command("accept", short_help="Merge a review into this branch.")
+@click.argument("name", metavar="BRANCH|ID")
+@json_option
+@with_kb
+def accept(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+    """Do here what merging the pull request would do."""
+    show_verdicts(kb, [kb.accept(name)], as_json=as_json)
+
+
+@command.command("reject", short_help="Close a review.")
+@click.argument("name", metavar="BRANCH|ID")
+@json_option
+@with_kb
+def reject(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+    """Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/."""
+    show_verdicts(kb, [kb.reject(name)], as_json=as_json)
+
+
+@command.command("push", short_help="Push a review and open its request.")
+@click.argument("name", metavar="BRANCH|ID")
+@click.option("--remote", default="origin", show_default=True, help="Where to.")
+@click.option("--open", "open_it", is_flag=True, help="Run gh or glab, where it is installed.")
+@with_kb
+def push(kb: "KnowledgeBase", name: str, remote: str, open_it: bool) -> None:
+    """Push the branch of a review and print the command that opens the pull or merge request."""
+    for line in kb.request(name, remote, open_it=open_it):
+        click.echo(line)
+    sys.stdout.flush()

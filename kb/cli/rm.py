@@ -1,0 +1,21 @@
+"""kb rm."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Take a record out of force.")
+@click.argument("name", metavar="ID")
+@click.option("--why", default="", help="The reason.")
+@scope_option
+@json_option
+@with_kb
+def command(kb: "KnowledgeBase", name: str, why: str, scope: str, as_json: bool) -> None:
+    """Mark a record deprecated. The file stays: what was once decided can be looked up, and its number is not reused."""
+    show_verdicts(kb, [kb.change_status(name, "deprecated", why=why, scope=scope)], as_json=as_json)

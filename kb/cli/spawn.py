@@ -1,0 +1,21 @@
+"""kb spawn."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Print the context for a sub-agent.")
+@click.option("--avatar", required=True, help="Its role: 眼 耳 鼻 舌 身 意, or an English alias.")
+@click.option("--task", required=True, help="Its task.")
+@click.option("--session", default="", help="The session that calls it.")
+@with_kb
+def command(kb: "KnowledgeBase", avatar: str, task: str, session: str) -> None:
+    """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
+    click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd())))

@@ -1,0 +1,23 @@
+"""kb status."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+from kb.record import Status
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Give a record another status.")
+@click.argument("name", metavar="ID")
+@click.argument("status", type=click.Choice([str(status) for status in Status]))
+@click.option("--why", default="", help="The reason; it goes into the record and the commit.")
+@scope_option
+@json_option
+@with_kb
+def command(kb: "KnowledgeBase", name: str, status: str, why: str, scope: str, as_json: bool) -> None:
+    """Give a record another status, where the table of transitions allows it."""
+    show_verdicts(kb, [kb.change_status(name, status, why=why, scope=scope)], as_json=as_json)

@@ -1,0 +1,22 @@
+"""kb supersede."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Replace a record by a newer one.")
+@click.argument("old")
+@click.option("--by", "new", required=True, help="The id of the record that replaces it.")
+@click.option("--in-part", is_flag=True, help="Only in part: the old one stays in force for the rest.")
+@scope_option
+@json_option
+@with_kb
+def command(kb: "KnowledgeBase", old: str, new: str, in_part: bool, scope: str, as_json: bool) -> None:
+    """Replace a record by a newer one; both ends are written in one commit."""
+    show_verdicts(kb, [kb.supersede(old, by=new, in_part=in_part, scope=scope)], as_json=as_json)

@@ -1,0 +1,303 @@
+"""Read and write the single-file form `anchors.md`: many anchors, each under `## [D001] title`.
+
+A file in the canonical form comes back byte for byte. What a file does otherwise (other labels, more fields, a `---`
+between anchors, text between them) is kept in `extra["anchors_md"]`, so that it comes back too; only runs of blank
+lines and CRLF do not. Inside a section headings count from `####`; in a record from `###`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from kb.errors import BadRecord
+from kb.exchange.adrparts import PREAMBLES, preamble_heading
+from kb.exchange.wukongfields import FORM, HEAD, line_for, read_line, wanted, written_value
+from kb.fences import code, code_lines
+from kb.front import lines
+from kb.kinds import BY_PREFIX, section_label, section_named
+from kb.markdown import contained, escape
+from kb.record import GLOBAL, Record, Section
+from kb.text import has_cjk, one_line
+from kb.words import say
+
+USER_HEADING = "User notes (用户笔记)"
+
+_ANCHOR = re.compile(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*(.*?)[ \t]*$")
+_TOP = re.compile(r" {0,3}##?[ \t]")
+_SECTION = re.compile(r" {0,3}###[ \t]+(.*?)[ \t]*$")
+_RULE = re.compile(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
+_HASHES = re.compile(r"( {0,3})(#+)(?=[ \t\n]|$)")
+_PATH = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
+
+
+class _Region(NamedTuple):
+    """The lines of one anchor, without its heading, and the numbers of those that stand in code."""
+
+    id: str
+    title: str
+    line: int
+    rows: list[str]
+    code: set[int]
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
+    """Return the anchors of a single-file *text*; raise BadRecord for a file without any, or a prefix no kind has.
+
+    Scope is *scope* unless an anchor names its own.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    rows = lines(text)
+    fenced = _fenced(rows)
+    records: list[Record] = []
+    before: list[str] = []
+    number = 0
+    while number < len(rows):
+        match = _ANCHOR.match(rows[number].rstrip("\n")) if number not in fenced else None
+        if match is None:
+            before.append(rows[number])
+            number += 1
+            continue
+        end = next((n for n in range(number + 1, len(rows)) if n not in fenced and _TOP.match(rows[n])), len(rows))
+        inside = {n - number - 1 for n in range(number + 1, end) if n in fenced}
+        region = _Region(match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside)
+        records.append(_record(region, match[1], "".join(before), scope, path))
+        before, number = [], end
+    if not records:
+        raise BadRecord(
+            say("no anchor: no heading such as “## [D001] title”"), path=path, hint=say("for ADR files: kb import adr")
+        )
+    if "".join(before).strip():
+        records[-1] = _with_form(records[-1], {"after": "".join(before)})
+    return records
+
+
+def _fenced(rows: list[str]) -> set[int]:
+    """Return the lines that stand in code; anchor by anchor, so that a long file costs no more than its anchors."""
+    starts = [n for n, row in enumerate(rows) if n and row.startswith("## [")]
+    found: set[int] = set()
+    for first, end in pairwise([0, *starts, len(rows)]):
+        part = code("".join(rows[first:end]))
+        if part.left_open:
+            return set(code_lines("".join(rows)))
+        found.update(first + n for n in part.lines)
+    return found
+
+
+def _record(region: _Region, prefix: str, before: str, scope: str, path: str) -> Record:
+    form: dict[str, Any] = {"before": before} if before.strip() else {}
+    cut = [n for n, row in enumerate(region.rows) if n not in region.code and _SECTION.match(row.rstrip("\n"))]
+    ends = [*cut, len(region.rows)]
+    head = _promoted(region.rows[: ends[0]], 0, region.code)
+    texts = [_promoted(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
+    last = texts[-1] if texts else head
+    if _RULE.search(last):
+        form["rule"] = True
+        last = _RULE.sub("", last)
+        head, texts = (head, [*texts[:-1], last]) if texts else (last, texts)
+    values, rest = _read_head(head)
+    headings = [_heading_of(region.rows[n]) for n in cut]
+    sections = _sections(headings, texts, rest)
+    user = next((t.strip("\n") for h, t in zip(headings, texts, strict=True) if h == USER_HEADING), "")
+    kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
+    if not kind:
+        raise BadRecord(say("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
+    record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **_known(values)})
+    record = record._replace(sections=sections, user=_shifted(user, -2) + "\n" if user else "")
+    if "impact" not in values:
+        record = record._replace(impact=impact_paths(record.section("impact")))
+    form |= _departures(record, head.strip("\n"), rest, texts, headings, scope)
+    return _with_form(record, form)
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != "id"}
+
+
+def _heading_of(row: str) -> str:
+    match = _SECTION.match(row.rstrip("\n"))
+    return re.sub(r"[ \t]+#+$", "", match[1]) if match else ""
+
+
+def _sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:
+    """Return the sections in their order, the lines of the head that are no fields first."""
+    found = [Section("", preamble_heading(rest), rest)] if rest else []
+    for heading, text in zip(headings, texts, strict=True):
+        name = section_named(heading)
+        if heading != USER_HEADING:
+            taken = any(section.name == name for section in found)
+            found.append(Section("" if taken else name, heading, text.strip("\n")))
+    return tuple(found)
+
+
+def _read_head(head: str) -> tuple[dict[str, Any], str]:
+    """Return the values of the field lines of an anchor's *head*, and its other lines."""
+    values: dict[str, Any] = {}
+    rest: list[str] = []
+    for row in lines(head):
+        read = read_line(row)
+        if read and read[0] not in values:
+            values[read[0]] = read[1]
+        else:
+            rest.append(row)
+    return values, "".join(rest).strip("\n")
+
+
+def _departures(
+    record: Record, head: str, rest: str, texts: list[str], headings: list[str], scope: str
+) -> dict[str, Any]:
+    """Return how an anchor departs from the canonical form of its language."""
+    form: dict[str, Any] = {}
+    whole = {language: _head(record, rest, language, scope) for language in ("zh", "en")}
+    language = next((one for one, canonical in whole.items() if canonical == head), "")
+    if not language:
+        form["head"] = head
+        language = "zh" if has_cjk(head) else "en"
+    named = {section.name: section.heading for section in record.sections if section.name}
+    odd = {name: heading for name, heading in named.items() if heading != heading_for(name, language)}
+    if odd:
+        same = [one for one in _STYLES if all(_STYLES[one](name) == heading for name, heading in named.items())]
+        form["headings"] = same[0] if same else odd
+    if texts and all(re.match(r"\n[^\n]", text) for text in texts):
+        form["loose"] = True
+    return form
+
+
+def impact_paths(text: str) -> tuple[str, ...]:
+    """Return the paths that the list items of an impact section begin with: "- `src/llm/`: …"."""
+    found = (match[1] for match in map(_PATH.match, text.split("\n")) if match)
+    return tuple(dict.fromkeys(word for word in found if "/" in word or re.search(r"\w\.\w+$", word)))
+
+
+def _with_form(record: Record, form: Mapping[str, Any]) -> Record:
+    if not form:
+        return record
+    return record._replace(extra={**record.extra, FORM: {**record.extra.get(FORM, {}), **form}})
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+_STYLES: Mapping[str, Any] = {
+    "en": lambda name: section_label(name, "en"),
+    "zh": lambda name: section_label(name, "zh"),
+    "both": lambda name: f"{section_label(name, 'en')} ({section_label(name, 'zh')})",
+}
+
+
+def heading_for(name: str, language: str) -> str:
+    """Return the canonical heading of the section *name*: "Decision" in English, "Decision (决策)" in Chinese."""
+    return str(_STYLES["both" if language == "zh" else "en"](name))
+
+
+def render(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str:
+    """Return *records* as one file; the scope of a record is written where it is not *scope*.
+
+    The uid is not written: it belongs to the store.
+    """
+    return "\n".join(_anchor(record, language, scope) for record in records)
+
+
+def _anchor(record: Record, language: str, scope: str) -> str:
+    form = record.extra.get(FORM)
+    form = form if isinstance(form, Mapping) else {}
+    preamble = next((s.text.strip("\n") for s in record.sections if not s.name and s.heading in PREAMBLES), "")
+    head = _kept_head(record, form, preamble, language, scope)
+    blocks = [f"## [{record.id}] {one_line(record.title)}\n", _shifted(contained(head), 1) + "\n" if head else ""]
+    gap = "\n" if form.get("loose") else ""
+    for section in record.sections:
+        if section.name or section.heading not in PREAMBLES:
+            heading = _written_heading(section, form, language)
+            blocks.append(f"### {heading}\n{gap}{_inside(section.text)}")
+    if record.user.strip():
+        blocks.append(f"### {USER_HEADING}\n{gap}{_shifted(contained(record.user.strip(chr(10))), 3)}\n")
+    blocks.append("---\n" if form.get("rule") else "")
+    after = str(form.get("after") or "")
+    return str(form.get("before") or "") + "\n".join(filter(None, blocks)) + (f"\n{after}" if after else "")
+
+
+def _inside(text: str) -> str:
+    """Return a section's *text* as it stands under its heading: no rank above its own, no fence left open."""
+    bare = text.strip("\n")
+    return _shifted(escape(bare), 1) + "\n" if bare else ""
+
+
+def _written_heading(section: Section, form: Mapping[str, Any], language: str) -> str:
+    if not section.name:
+        return one_line(section.heading) or "…"
+    style = form.get("headings")
+    if isinstance(style, Mapping):
+        return str(style.get(section.name) or heading_for(section.name, language))
+    known = isinstance(style, str) and style in _STYLES
+    return str(_STYLES[str(style)](section.name)) if known else heading_for(section.name, language)
+
+
+def _head(record: Record, preamble: str, language: str, scope: str) -> str:
+    """Return the canonical head of an anchor: its field lines, then the lines that are no fields."""
+    fields = "\n".join(line_for(name, record, language) for name in _needed(record, scope))
+    return f"{fields}\n\n{preamble}" if preamble else fields
+
+
+def _needed(record: Record, scope: str) -> list[str]:
+    """Return the names of the fields that a head must have, so that reading it gives the record again."""
+    derived = impact_paths(record.section("impact"))
+    return [name for name in HEAD if wanted(name, record, scope, derived)]
+
+
+def _kept_head(record: Record, form: Mapping[str, Any], preamble: str, language: str, scope: str) -> str:
+    """Return the head as the file had it, with the lines of changed fields renewed; else the canonical one."""
+    kept = str(form.get("head") or "")
+    values, rest = _read_head(kept)
+    if "head" not in form or rest != preamble:
+        return _head(record, preamble, language, scope)
+    rows: list[str] = []
+    last = 0
+    seen: set[str] = set()
+    for row in lines(kept):
+        read = read_line(row)
+        name = read[0] if read and read[0] not in seen else ""
+        if name:
+            seen.add(name)
+            row = row if read and read[1] == written_value(name, record) else line_for(name, record, language) + "\n"
+            last = len(rows) + 1
+        rows.append(row)
+    unsaid = {"status"} if record.status == Record("", "", "").status else set()
+    missing = [name for name in _needed(record, scope) if name not in values and name not in unsaid]
+    added = [line_for(name, record, language) + "\n" for name in missing]
+    if added and last and not rows[last - 1].endswith("\n"):
+        rows[last - 1] += "\n"
+    return "".join([*rows[:last], *added, *rows[last:]]).strip("\n")
+
+
+# -- headings inside a section --------------------------------------------------------------------
+
+
+def _promoted(rows: list[str], first: int, code: set[int]) -> str:
+    """Return *rows*, which begin at the line *first* of their region, with headings from #### one rank up."""
+    return "".join(
+        row
+        if n in code
+        else _HASHES.sub(lambda m: m[1] + (m[2][1:] if len(m[2]) > 3 else m[2]), row, count=1)
+        if row.lstrip(" ").startswith("####")
+        else row
+        for n, row in enumerate(rows, first)
+    )
+
+
+def _shifted(text: str, by: int) -> str:
+    """Return *text* with its headings outside code *by* ranks lower; by 1 from ### on, by 3 (a user's notes) all."""
+    if "#" not in text:
+        return text
+    code = code_lines(text)
+    least = 3 if by == 1 else 1 if by > 0 else 1 - by
+
+    def moved(match: re.Match[str]) -> str:
+        ranks = len(match[2])
+        return match[1] + "#" * (ranks + by if ranks >= least else ranks)
+
+    return "".join(
+        row if n in code else _HASHES.sub(moved, row, count=1) if _HASHES.match(row) else row
+        for n, row in enumerate(lines(text))
+    )

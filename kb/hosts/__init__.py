@@ -1,0 +1,81 @@
+"""Agent hooks: `kb-hook EVENT < payload.json`. An event becomes one call of the library and one answer for its host.
+
+A hook fails open: whatever goes wrong, the agent goes on, and `kb doctor` shows what it was. The exit codes: 0 done or
+nothing to say, 1 kb failed; 2 (deny) is never used by mistake, hence no click here.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+from kb.home import found
+
+USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
+EVENTS = {
+    "session-start": "SessionStart",
+    "user-prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "stop": "Stop",
+    "subagent-stop": "SubagentStop",
+    "subagent-start": "SubagentStart",
+    "session-end": "SessionEnd",
+}
+"""The events kb answers, by the word of the command line and by the name in the payload."""
+
+MAX_PAYLOAD = 32_000_000
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Answer one event and leave with its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help"):
+        print(USAGE, file=sys.stderr)
+        sys.exit(0 if words else 1)
+    sys.exit(_write() if words[0] == "write" else _answer(words))
+
+
+def _answer(words: list[str]) -> int:
+    data = sys.stdin.buffer.read(MAX_PAYLOAD)
+    try:
+        payload = json.loads(data) if data.strip() else {}
+    except (ValueError, RecursionError) as error:
+        print(f"kb-hook: the payload is not JSON: {error}", file=sys.stderr)
+        return 1
+    if not isinstance(payload, dict):
+        print("kb-hook: the payload is not a JSON object", file=sys.stderr)
+        return 1
+    event = EVENTS.get(words[0]) or (words[0] if words[0] in EVENTS.values() else "")
+    if not event:
+        print(f"kb-hook: there is no event {words[0]}; there are: {', '.join(EVENTS)}", file=sys.stderr)
+        return 1
+    folder = payload.get("cwd")
+    root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else os.getcwd(), os.environ)
+    if root is None or _says_nothing(event, payload):
+        return 0
+    return _called(event, payload, root)
+
+
+def _says_nothing(event: str, payload: dict[str, Any]) -> bool:
+    """Tell whether an event can be answered without looking: an empty prompt."""
+    return event == "UserPromptSubmit" and not str(payload.get("prompt") or "").strip()
+
+
+def _called(event: str, payload: dict[str, Any], root: str) -> int:
+    from kb.hosts import claude, events
+
+    try:
+        reply = events.answered(event, payload, root)
+    except Exception as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
+        events.remember_failure(root, event, error)
+        print(f"kb-hook: {event}: {error}", file=sys.stderr)
+        return 1
+    if output := claude.rendered(event, reply):
+        sys.stdout.write(output)
+    return 0
+
+
+def _write() -> int:
+    from kb.hosts.write import written
+
+    return written(sys.stdin.buffer.read(), os.getcwd())

@@ -1,0 +1,28 @@
+"""`kb-hook write`: the gate for programs, without what a person's command line costs."""
+
+import json
+import os
+import sys
+
+from kb import candidate
+from kb.errors import KbError
+from kb.knowledge import KnowledgeBase
+
+EXIT_REFUSED = 3
+EXIT_REVIEW = 4
+
+
+def written(data: bytes, folder: str) -> int:
+    """Put the candidates in *data* through the gate, print the verdicts as JSON, and return the exit code of `kb write`."""
+    try:
+        candidates = candidate.parse(data, "stdin")
+        with KnowledgeBase.open(folder, os.environ) as kb:
+            verdicts = kb.write(candidates, folder=folder)
+    except KbError as error:
+        print(f"kb: {error}\n    → {error.hint}", file=sys.stderr)
+        return error.exit_code
+    rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
+    json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")
+    words = {verdict.verdict for verdict in verdicts}
+    return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if "refused" in words else 0

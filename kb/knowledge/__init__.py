@@ -1,0 +1,394 @@
+"""KnowledgeBase: the whole API. Doors call it, and nothing below it; every verb that is long has a module here."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kb import config as settings
+from kb.errors import GitFailed, KbError, NoKnowledgeBase, UnknownId
+from kb.home import found
+from kb.kinds import KINDS
+from kb.knowledge.names import CONTENT, scope_of
+from kb.record import GLOBAL, Candidate, Record, Verdict
+from kb.store.git.repository import Repository
+from kb.store.index import ALL, Filter, Index
+from kb.store.state import State
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.checking.findings import Finding
+    from kb.knowledge.inbox import Held
+    from kb.knowledge.life import Moment
+    from kb.knowledge.links import Link
+    from kb.knowledge.recall import Answer
+    from kb.knowledge.review import Review, Sides
+    from kb.knowledge.session import Saved, Session
+    from kb.reading.hints import Hint
+    from kb.store.git.history import Change
+
+
+class KnowledgeBase:
+    """One knowledge base on disk."""
+
+    def __init__(self, root: str, environment: Mapping[str, str], now: Callable[[], float] = time.time) -> None:
+        """Open the knowledge base at *root*; *now* gives the time in seconds since 1970."""
+        self.root = os.path.realpath(root)
+        self.environment = environment
+        self.now = now
+        self.state = State(self.root, environment)
+        self.config = settings.load(self.root, self.state.path("config.json"))
+        self._repository: Repository | None = None
+        self._index: Index | None = None
+
+    @classmethod
+    def open(
+        cls, start: str = "", environment: Mapping[str, str] | None = None, now: Callable[[], float] = time.time
+    ) -> "KnowledgeBase":
+        """Open the knowledge base that holds for the folder *start* (default: the current one).
+
+        In this order: `$KB_HOME`; the nearest folder with a `kb.toml`; `~/.kb`. Raise NoKnowledgeBase if there is none.
+        """
+        environment = os.environ if environment is None else environment
+        root = found(start or os.getcwd(), environment)
+        if root is None:
+            raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
+        return cls(root, environment, now)
+
+    @classmethod
+    def at(cls, root: str, environment: Mapping[str, str] | None = None) -> "KnowledgeBase":
+        """Open the knowledge base whose root is *root*; raise NoKnowledgeBase if it is none."""
+        if not os.path.isfile(os.path.join(root, settings.FILE)):
+            raise NoKnowledgeBase(
+                say("{path} is not a knowledge base", path=root), hint=say("make one: kb init {path}", path=root)
+            )
+        return cls(root, os.environ if environment is None else environment)
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._index:
+            self._index.close()
+            self._index = None
+
+    def __enter__(self) -> "KnowledgeBase":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # places
+
+    @property
+    def repository(self) -> Repository:
+        """The git repository around the knowledge base."""
+        if self._repository is None:
+            self._repository = Repository(self.root, self.environment)
+        return self._repository
+
+    @property
+    def index(self) -> Index:
+        """The index, as it was last brought up to date."""
+        if self._index is None:
+            self.state.made()
+            folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
+            self._index = Index(self.state.path("index.db"), self.root, folders)
+            if self._index.is_new:
+                self._remember_numbers()
+        return self._index
+
+    def fresh(self, *, thorough: bool = True) -> Index:
+        """Return the index, brought up to the files first."""
+        self.index.refresh(thorough=thorough)
+        return self.index
+
+    def _remember_numbers(self) -> None:
+        """Tell a new index every id that history has given out, so that none is given out again."""
+        try:
+            paths = self.repository.git(
+                "log", "--all", "--diff-filter=A", "--name-only", "--format=", "-z", "--", self.repository.full(CONTENT)
+            )
+        except GitFailed:
+            return
+        with self.index.changing():
+            for path in os.fsdecode(paths).replace("\n", "\0").split("\0"):
+                scope = scope_of(self.repository.own(path))
+                if scope:
+                    self.index.reserve(scope, path.rpartition("/")[2].partition("-")[0])
+
+    # words
+
+    def words(self, said: Said | str) -> str:
+        """Return *said* in the language of this knowledge base."""
+        return said if isinstance(said, str) else said.in_language(self.config.language)
+
+    def today(self) -> str:
+        """Return the day as ISO date, in local time."""
+        return time.strftime("%Y-%m-%d", time.localtime(self.now()))
+
+    def project(self, folder: str) -> str:
+        """Return the scope that holds for work in *folder*: "project/<name>", or "global" inside the knowledge base."""
+        from kb.knowledge.project import scope_for
+
+        return scope_for(self, folder)
+
+    # in
+
+    def write(self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False) -> list[Verdict]:
+        """Write *candidates* through the gate, as one commit, and return a verdict for each.
+
+        *folder* is where the caller works; it gives the scope to candidates that name none. What the repository cannot
+        take now is spooled: its verdicts are `held` with `spooled` set, and the next write lands it.
+        """
+        from kb.knowledge.write import write
+
+        return write(self, candidates, folder=folder, dry_run=dry_run)
+
+    def import_records(
+        self, records: Sequence[Record], *, origin: str, progress: Callable[[int], None] | None = None
+    ) -> list[Verdict]:
+        """Write finished *records* of another tool as one commit; ids that are taken are replaced by the next free."""
+        from kb.knowledge.bring import import_records
+
+        return import_records(self, records, origin=origin, progress=progress)
+
+    def change_status(self, name: str, status: str, *, why: str = "", scope: str = "") -> Verdict:
+        """Give the record *name* another *status*, where the table of transitions allows it; raise KbError elsewhere."""
+        from kb.knowledge.life import change_status
+
+        return change_status(self, name, status, why=why, scope=scope)
+
+    def supersede(self, old: str, *, by: str, in_part: bool = False, scope: str = "") -> Verdict:
+        """Say that the record *by* replaces *old*, wholly or in part; both ends agree in one commit."""
+        from kb.knowledge.life import supersede
+
+        return supersede(self, old, by, in_part=in_part, scope=scope)
+
+    def confirm(self, name: str, *, scope: str = "") -> Verdict:
+        """Stamp the record *name* as found true today."""
+        from kb.knowledge.life import confirm
+
+        return confirm(self, name, scope=scope)
+
+    def replace_text(self, record: Record, text: str) -> Verdict:
+        """Commit *text*, which a person has edited, as the file of *record*; raise BadRecord for what is no record."""
+        from kb.knowledge.life import replace_text
+
+        return replace_text(self, record, text)
+
+    # the inbox and the reviews
+
+    def held(self) -> "list[Held]":
+        """Return what the gate keeps back."""
+        from kb.knowledge import inbox
+
+        inbox.sync(self)
+        return inbox.everything(self)
+
+    def one_held(self, name: str) -> "Held":
+        """Return what is held under *name* or its beginning; raise UnknownId."""
+        from kb.knowledge import inbox
+
+        return inbox.one(self, name)
+
+    def promote(self, name: str) -> Verdict:
+        """Let what is held under *name* through on a person's word."""
+        from kb.knowledge import inbox
+
+        return inbox.promote(self, name)
+
+    def drop(self, name: str) -> "Held":
+        """Forget what is held under *name*."""
+        from kb.knowledge import inbox
+
+        return inbox.drop(self, name)
+
+    def reviews(self) -> "list[Review]":
+        """Return the open reviews, oldest first."""
+        from kb.knowledge import review
+
+        return review.reviews(self)
+
+    def sides(self, name: str) -> "Sides":
+        """Return both sides of the review *name* (its branch, or the id of its new record)."""
+        from kb.knowledge import review
+
+        return review.sides(self, name)
+
+    def accept(self, name: str) -> Verdict:
+        """Merge the review *name* into the checked-out branch; raise NeedsPerson where git cannot merge it."""
+        from kb.knowledge import review
+
+        return review.accept(self, name)
+
+    def reject(self, name: str) -> Verdict:
+        """Close the review *name*; what it held stays under `refs/kb/rejected/`."""
+        from kb.knowledge import review
+
+        return review.reject(self, name)
+
+    def request(self, name: str, remote: str = "origin", *, open_it: bool = False) -> list[str]:
+        """Push the review *name* and return the command that opens its pull request, or what running it said."""
+        from kb.knowledge import review
+
+        return review.request(self, name, remote, open_it=open_it)
+
+    # sessions
+
+    def save_session(
+        self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True
+    ) -> "Saved":
+        """Extract from a transcript, write through the gate, and keep compact form and archive."""
+        from kb.knowledge import session as sessions
+
+        return sessions.save(self, transcript, session=session, folder=folder, host=host, archive=archive)
+
+    def save_later(self, transcript: str, *, session: str = "", folder: str = "", host: str = "") -> None:
+        """Leave the saving of a session to the next call that has time."""
+        from kb.knowledge.spool import spool_session
+
+        spool_session(self, transcript, session=session, folder=folder, host=host)
+
+    def is_due(self, session: str) -> bool:
+        """Tell whether the last extraction from *session* is at least `pause` seconds ago."""
+        from kb.knowledge.session import due
+
+        return due(self, session)
+
+    def land(self) -> list[Verdict]:
+        """Write what earlier calls could not, and return the verdicts."""
+        from kb.knowledge.spool import land_spool
+
+        return land_spool(self)
+
+    def sessions(self) -> "list[Session]":
+        """Return the archived sessions, oldest first."""
+        from kb.knowledge import session
+
+        return session.sessions(self)
+
+    def session_named(self, name: str) -> "Session":
+        """Return the archived session that a unique part of its *name* names; raise UnknownId."""
+        from kb.knowledge import session
+
+        return session.one_session(self, name)
+
+    def day_named(self, word: str) -> str:
+        """Return the first ISO day that *word* ("today", "yesterday", "week" or a day) means; raise BadInput."""
+        from kb.knowledge.session import day_named
+
+        return day_named(word, self.now())
+
+    def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
+        """Return what the prompt of a sub-agent in the role *avatar* begins with."""
+        from kb.knowledge.recall import spawn
+
+        return spawn(self, avatar, task, session=session, project=project)
+
+    def session_file(self, name: str, file: str = "compact.md") -> str:
+        """Return one file of the archived session that *name* names."""
+        from kb.knowledge import session
+
+        return session.session_file(self, session.one_session(self, name), file)
+
+    # out
+
+    def records(self, wanted: Filter = ALL) -> list[Record]:
+        """Return the records *wanted*, by scope and id."""
+        return self.fresh().records(wanted)
+
+    def record(self, name: str, *, scope: str = "") -> Record:
+        """Return the record that *name* names: an id (`D001`), a citation (`shop:D001`) or a uid.
+
+        Looked for in *scope* first, then globally, then anywhere if only one has it; raise UnknownId otherwise.
+        """
+        return one_named(self.fresh(), name, scope)
+
+    def text(self, record: Record) -> str:
+        """Return the file of *record* as it stands in the checkout."""
+        from kb.front import decode
+
+        with open(os.path.join(self.root, *record.path.split("/")), "rb") as file:
+            return decode(file.read(), record.path)
+
+    def refs(self, name: str, *, scope: str = "") -> "list[Link]":
+        """Return what the record *name* points to and what points to it."""
+        from kb.knowledge.links import links
+
+        return links(self, name, scope=scope)
+
+    def log(self, name: str, *, scope: str = "") -> "list[Change]":
+        """Return the commits that touched the record *name*, newest first."""
+        from kb.store.git.history import changes_of
+
+        return changes_of(self.repository, self.record(name, scope=scope).path)[::-1]
+
+    def patches(self, name: str, *, scope: str = "") -> str:
+        """Return the commits that touched the record *name* with what they changed."""
+        from kb.store.git.history import patches
+
+        return patches(self.repository, self.record(name, scope=scope).path)
+
+    def history(self, name: str, *, scope: str = "") -> "list[Moment]":
+        """Return the life of the record *name*, oldest first."""
+        from kb.knowledge.life import history
+
+        return history(self, name, scope=scope)
+
+    def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> "list[Answer]":
+        """Return what answers *query*, best first."""
+        from kb.knowledge.recall import recall
+
+        return recall(self, query, wanted=wanted, project=project, limit=limit)
+
+    def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> "Hint":
+        """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""
+        from kb.knowledge.recall import hint
+
+        return hint(self, moment, keywords, project=project)
+
+    def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL) -> str:
+        """Return the hints that the *avatar* gets for *task*, or ""."""
+        from kb.knowledge.recall import hint_for_avatar
+
+        return hint_for_avatar(self, avatar, task, project=project)
+
+    def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL) -> str:
+        """Return what a prompt should be told, or "" when nothing is relevant."""
+        from kb.knowledge.recall import answer_to_prompt
+
+        return answer_to_prompt(self, prompt, project=project)
+
+    def start_of_session(self, session: str, *, source: str, project: str = GLOBAL) -> str:
+        """Return what a session that starts is told; after a compaction (*source* "compact") its compact form."""
+        from kb.knowledge.recall import start_of_session
+
+        return start_of_session(self, session, source=source, project=project)
+
+    def check(self, *, fix: bool = False) -> "list[Finding]":
+        """Return what is wrong with the records; with *fix*, after mending what can be mended safely."""
+        from kb.knowledge.checkup import check
+
+        return check(self, fix=fix)
+
+
+def one_named(index: Index, name: str, scope: str = "") -> Record:
+    """Return the one record *name* means, seen from *scope*; raise UnknownId."""
+    project, _, record_id = name.strip().strip("[]").rpartition(":")
+    named = index.named(record_id.upper() if record_id.isascii() else record_id)
+    if project:
+        named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
+    for wanted in (scope, GLOBAL):
+        here = [r for r in named if r.scope == wanted]
+        if len(here) == 1:
+            return here[0]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        choices = ", ".join(f"{r.scope.removeprefix('project/')}:{r.id}" for r in named)
+        raise UnknownId(
+            say("{id} names several records: {choices}", id=name, choices=choices), hint=say("name one of them")
+        )
+    raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
+
+
+__all__ = ["ALL", "Filter", "KbError", "KnowledgeBase"]

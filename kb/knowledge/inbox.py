@@ -1,0 +1,130 @@
+"""The inbox: what the gate keeps back, one JSON file each in the tree of `refs/kb/inbox`."""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kb.candidate import as_json
+from kb.candidate import candidates as candidates_of
+from kb.errors import KbError, UnknownId
+from kb.knowledge.names import INBOX
+from kb.record import Candidate, Verdict
+from kb.store.git.repository import Move, message
+from kb.text import normalise
+from kb.words import say
+from kb.writing.dedup import similarity
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+class Held(NamedTuple):
+    """A candidate below the gate."""
+
+    name: str
+    candidate: Candidate
+    sightings: tuple[Mapping[str, str], ...]
+    """Session, host and day of every time it was seen; a session counts once."""
+    reasons: tuple[str, ...]
+    """Why the gate keeps it, in the words of that day."""
+
+
+def read(name: str, entry: Mapping[str, Any]) -> Held:
+    """Return the *entry* of the inbox file *name*; raise BadInput for what is none."""
+    (candidate,) = candidates_of(entry["candidate"], f"inbox:{name}")
+    return Held(
+        name.removesuffix(".json"), candidate, tuple(entry.get("sightings", ())), tuple(entry.get("reasons", ()))
+    )
+
+
+def written(held: Held) -> bytes:
+    """Return the inbox file of *held*."""
+    return json.dumps(_entry(held), ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def _entry(held: Held) -> dict[str, Any]:
+    return {"candidate": as_json(held.candidate), "sightings": list(held.sightings), "reasons": list(held.reasons)}
+
+
+def remember(kb: "KnowledgeBase", held: Held) -> None:
+    """Let the index know *held*."""
+    kb.index.hold(held.name + ".json", _entry(held))
+
+
+def name_of(candidate: Candidate) -> str:
+    """Return the name under which *candidate* is held."""
+    mark = f"{candidate.scope}\0{candidate.kind}\0{normalise(candidate.title)}"
+    return hashlib.sha256(mark.encode()).hexdigest()[:12]
+
+
+def same_as(kb: "KnowledgeBase", candidate: Candidate) -> Held | None:
+    """Return what is held that says the same as *candidate*."""
+    limit = kb.config.title_similarity
+    for held in everything(kb):
+        kept = held.candidate
+        if (kept.kind, kept.scope) == (candidate.kind, candidate.scope) and (
+            normalise(kept.title) == normalise(candidate.title) or similarity(kept.title, candidate.title) > limit
+        ):
+            return held
+    return None
+
+
+def everything(kb: "KnowledgeBase") -> list[Held]:
+    """Return all that is held, as the index knows it; what cannot be read is left to `kb doctor`."""
+    found: list[Held] = []
+    for name, entry in kb.index.held():
+        with contextlib.suppress(KbError, KeyError, TypeError, ValueError):
+            found.append(read(name, entry))
+    return found
+
+
+def sync(kb: "KnowledgeBase") -> None:
+    """Make the index know the inbox as its ref has it, when somebody else has moved the ref."""
+    oid = kb.repository.ref(INBOX)
+    if kb.index.note("inbox") == oid:
+        return
+    with kb.index.changing():
+        for name, _ in kb.index.held():
+            kb.index.hold(name, None)
+        for name in kb.repository.files(oid) if oid else ():
+            with contextlib.suppress(ValueError):
+                kb.index.hold(name, json.loads(kb.repository.blob(oid, name) or b""))
+        kb.index.set_note("inbox", oid)
+
+
+def move(kb: "KnowledgeBase", changes: Mapping[str, bytes | None]) -> Move:
+    """Build the commit that makes *changes* to the inbox and return the move that publishes it."""
+    old = kb.repository.ref(INBOX)
+    words = message("Keep what is held", "", {"Kb-Op": "inbox"})
+    with kb.state.stage() as stage:
+        return Move(INBOX, kb.repository.build(old, changes, words, stage=stage, index="inbox"), old)
+
+
+def one(kb: "KnowledgeBase", name: str) -> Held:
+    """Return what is held under *name*, or under the only name that begins so; raise UnknownId."""
+    sync(kb)
+    named = [held for held in everything(kb) if held.name.startswith(name.strip())] if name.strip() else []
+    if len(named) != 1:
+        raise UnknownId(say("nothing, or more than one thing, is held as {name}", name=name), hint=say("see: kb inbox"))
+    return named[0]
+
+
+def drop(kb: "KnowledgeBase", name: str) -> Held:
+    """Take what is held under *name* out of the inbox."""
+    held = one(kb, name)
+    with kb.repository.locked():
+        step = move(kb, {held.name + ".json": None})
+        kb.repository.publish([step], "kb: drop")
+    sync(kb)
+    return held
+
+
+def promote(kb: "KnowledgeBase", name: str) -> Verdict:
+    """Write what is held under *name* on a person's word; dedup and contradiction are looked for as ever."""
+    from kb.knowledge.write import Writing
+
+    held = one(kb, name)
+    (verdict,) = Writing(kb, held.candidate.scope, "", promoted=held.name).run([held.candidate])
+    return verdict

@@ -1,0 +1,60 @@
+"""What points to what: citations, supersedes, amends, in both directions."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb import markdown
+from kb.record import GLOBAL, Record
+from kb.store.index import Index
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+class Link(NamedTuple):
+    """One end of a link, seen from a record."""
+
+    relation: str
+    """cites, supersedes or amends; seen from the other end the same word with `outward` False."""
+    outward: bool
+    name: str
+    """The id at the other end, with its project where that is another."""
+    title: str
+    """The title at the other end; "" for a link that leads nowhere."""
+    line: int = 0
+
+
+def links(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Link]:
+    """Return all links of the record *name*, outward ones first."""
+    index = kb.fresh()
+    record = kb.record(name, scope=scope)
+    body = "\n".join([*(section.text for section in record.sections), record.user])
+    found = [
+        _outward(index, record, "cites", project, cited, line) for project, cited, line in markdown.citations(body)
+    ]
+    for relation, targets in (("supersedes", record.supersedes), ("amends", record.amends)):
+        found += [_outward(index, record, relation, "", target, 0) for target in targets]
+    for relation in ("cites", "supersedes", "amends"):
+        for other, rest in index.pointing_to(record.id, relation):
+            project, _, line = rest.partition(":")
+            aimed = resolved(index, other, project, record.id)
+            if aimed and aimed.path == record.path:
+                found.append(Link(relation, False, _seen_from(record, other), other.title, int(line or 0)))
+    return list(dict.fromkeys(found))
+
+
+def resolved(index: Index, citing: Record, project: str, record_id: str) -> Record | None:
+    """Return what `[project:ID]` in *citing* means: its own scope, then global; with a project, that one (SHI-18)."""
+    named = {record.scope: record for record in index.named(record_id)}
+    if project:
+        return named.get(GLOBAL if project == GLOBAL else f"project/{project}")
+    return named.get(citing.scope) or named.get(GLOBAL)
+
+
+def _outward(index: Index, record: Record, relation: str, project: str, target: str, line: int) -> Link:
+    aimed = resolved(index, record, project, target)
+    name = f"{project}:{target}" if project else target
+    return Link(relation, True, name, aimed.title if aimed else "", line)
+
+
+def _seen_from(record: Record, other: Record) -> str:
+    return other.id if other.scope == record.scope else f"{other.scope.removeprefix('project/')}:{other.id}"

@@ -1,0 +1,108 @@
+"""Make a knowledge base: a folder, its settings, and the first commit."""
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import resources
+
+from kb.config import FILE, HELP, Config
+from kb.errors import BadInput, GitFailed
+from kb.front import scalar
+from kb.knowledge import KnowledgeBase
+from kb.store.git import checkout
+from kb.store.git.command import run, scrubbed
+from kb.store.git.layout import enclosing
+from kb.store.git.repository import Move, Repository, message
+from kb.store.state import State
+from kb.words import say
+
+
+def make(
+    place: str,
+    environment: Mapping[str, str],
+    *,
+    inside: bool = False,
+    name: str = "",
+    language: str = "",
+    with_ci: bool = False,
+) -> tuple[KnowledgeBase, list[str]]:
+    """Make a knowledge base at *place* and return it with the files it wrote; an existing one is completed.
+
+    *inside*: in the git repository that is there. Otherwise *place* becomes a repository of its own. Only the files
+    that are missing are written and committed.
+    """
+    place = os.path.realpath(place)
+    if os.path.isfile(place):
+        raise BadInput(say("{path} is a file", path=place))
+    os.makedirs(place, exist_ok=True)
+    around = enclosing(place)
+    if around is None or (not inside and around[0] != place):
+        _git_init(place, environment)
+    project = os.path.basename(place) if inside and around else ""
+    files = _files(place, name or os.path.basename(place).strip(".") or "kb", language, project, with_ci=with_ci)
+    missing = {path: data for path, data in files.items() if not os.path.lexists(os.path.join(place, path))}
+    if missing:
+        _commit(place, environment, missing)
+    return KnowledgeBase(place, environment), sorted(missing)
+
+
+def _git_init(place: str, environment: Mapping[str, str]) -> None:
+    env = scrubbed(environment)
+    configured = run(["git", "config", "--get", "init.defaultBranch"], env).out.strip()
+    output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), place], env)
+    if output.code:
+        raise GitFailed(say("git {command} failed: {problem}", command="init", problem=output.error.strip()))
+
+
+def _commit(place: str, environment: Mapping[str, str], files: Mapping[str, bytes]) -> None:
+    repository = Repository(place, environment)
+    with repository.locked():
+        if busy := repository.not_now():
+            raise busy
+        head = repository.head()
+        words = message("Make a knowledge base", "", {"Kb-Op": "init"})
+        with State(place, environment).stage() as stage:
+            commit = repository.build(head.oid, files, words, stage=stage)
+        repository.publish([Move(head.ref, commit, head.oid)], "kb: init")
+        checkout.follow(repository, {path: (None, data) for path, data in files.items()}, commit, set())
+
+
+def _files(place: str, name: str, language: str, project: str, *, with_ci: bool) -> dict[str, bytes]:
+    given = {key: value for key, value in (("name", name), ("language", language), ("project", project)) if value}
+    files = {
+        FILE: settings_text(given).encode(),
+        ".gitattributes": b"content/** -text\n",
+        "content/anchors/global/.gitkeep": b"",
+        "content/anchors/projects/.gitkeep": b"",
+        "content/sessions/.gitkeep": b"",
+    }
+    if with_ci:
+        workflow = resources.files("kb.templates").joinpath("ci/github-workflow.yml").read_bytes()
+        files[".github/workflows/kb.yml"] = workflow
+        hooks = resources.files("kb.templates").joinpath("ci/pre-commit-config.yaml").read_bytes()
+        files[".pre-commit-config.yaml"] = hooks
+    if os.path.exists(os.path.join(place, ".gitattributes")):
+        del files[".gitattributes"]
+    return files
+
+
+def settings_text(given: Mapping[str, object]) -> str:
+    """Return a kb.toml that sets *given* and shows every other setting, with its default, as a comment."""
+    rows = []
+    for key, default in Config()._asdict().items():
+        value = _toml(given.get(key, default))
+        rows.append(f"# {HELP[key]}\n{'' if key in given else '# '}{key} = {value}\n")
+    return "\n".join(rows)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    text = scalar(value)
+    return text if isinstance(value, bool | int | float) or text.startswith('"') else f'"{text}"'
+
+
+def agent_command() -> str:
+    """Return the `kb-hook` that belongs to the running Python."""
+    beside = os.path.join(os.path.dirname(sys.executable), "kb-hook")
+    return beside if os.path.exists(beside) else "kb-hook"

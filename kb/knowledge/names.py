@@ -1,0 +1,32 @@
+"""Where things are called what: folders of scopes, refs, fresh uids."""
+
+import os
+
+from kb.record import GLOBAL
+
+CONTENT = "content"
+INBOX = "refs/kb/inbox"
+"""The ref whose tree holds what the gate keeps back, one JSON file each."""
+REVIEWS = "refs/heads/kb/review/"
+REJECTED = "refs/kb/rejected/"
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def folder_of(scope: str, top: str = "anchors") -> str:
+    """Return the folder, relative to the root, that keeps the records of *scope*."""
+    return f"{CONTENT}/{top}/" + (GLOBAL if scope == GLOBAL else "projects/" + scope.removeprefix("project/"))
+
+
+def scope_of(path: str) -> str:
+    """Return the scope whose folder the record file *path* stands in, or ""."""
+    parts = path.split("/")
+    if len(parts) == 4 and parts[2] == GLOBAL:
+        return GLOBAL
+    return f"project/{parts[3]}" if len(parts) == 5 and parts[2] == "projects" else ""
+
+
+def ulid(seconds: float) -> str:
+    """Return a fresh ULID: 26 letters and digits that sort by time (https://github.com/ulid/spec)."""
+    number = (int(seconds * 1000) << 80) | int.from_bytes(os.urandom(10), "big")
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))

@@ -1,0 +1,30 @@
+"""Decide how much fits a budget: whole items, the best first, never a token too many."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from kb.text import tokens
+
+T = TypeVar("T")
+
+
+def fitting(items: Sequence[T], budget: int, render: Callable[[list[T]], str]) -> list[T]:
+    """Return the items, best first, whose rendering together costs at most *budget* estimated tokens.
+
+    An item that is too large for what is left is passed over, so that a long one does not silence those behind it.
+    """
+    taken: list[T] = []
+    for item in items:
+        if tokens(render([*taken, item])) <= budget:
+            taken.append(item)
+    return taken
+
+
+def fit(items: Sequence[str], budget_tokens: int, *, header: str = "", footer: str = "") -> list[str]:
+    """Return the *items*, best first, that fit *budget_tokens* on lines of their own between *header* and *footer*."""
+    return fitting(items, budget_tokens, lambda taken: joined(taken, header=header, footer=footer))
+
+
+def joined(items: Sequence[str], *, header: str = "", footer: str = "") -> str:
+    """Return *items* on lines of their own between *header* and *footer*; "" without items."""
+    return "\n".join(part for part in (header, *items, footer) if part) if items else ""

@@ -1,0 +1,267 @@
+"""Turn what people and agents ask into questions for the full-text index.
+
+The index holds `kb.text.index_terms`, so an unspaced run is asked for as the phrase of its bigrams, which is an exact
+substring, and a spaced word as the beginning of a word. Every term is quoted and made of letters and digits only:
+nothing in a question can be read as FTS5 syntax. For spaced words the index answers more widely than a plain scan
+(word stems, `getUserName` for `get_user_name`, any punctuation between the words of `foo.bar`) and more narrowly (no
+match inside a word): a caller that promises the plain scan adds it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from kb.kinds import BY_PREFIX
+from kb.record import Reference
+from kb.text import SEPARATOR, run_terms, runs, word_terms
+
+MAX_PHRASES = 32
+"""The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
+
+MAX_TERMS = 16
+"""The most terms of a broad question: a prompt may be a page, and each term costs a look into the index."""
+
+MAX_PROMPT = 4000
+"""Characters of a prompt that are read: three quarters from its beginning, the rest from its end."""
+
+PREFIX_FROM = 3
+"""Letters a spaced word needs before it is asked for as the beginning of a word."""
+
+_STOP_EN = frozenset(
+    """
+    about above actually after again ahead all already also always am an and another any anything are around as at
+    away back be because been before being below better both but by came can cannot come could did do does doing done
+    down each either else enough etc even ever every everything few first for from further get gets getting give given
+    go goes going gone good got great had has have having he hello help her here hey hi him his how however if in into
+    is it its itself just keep kind know last later least less let like little long look looking looks lot made make
+    makes making many may maybe me mean might mine more most much must my need needed needs never next nice no not
+    nothing now of off ok okay old on once one only onto or other our out over own part perhaps please put quite
+    rather read ready really right said same saw say says second see seem seems seen shall she should show shown
+    simply since so some something soon still such sure take taken tell than thank thanks that the their them then
+    there these they thing things think this those though three through thus to together told too took toward tried
+    true try trying two under until up upon us use used useful user uses using usually very via wait want wanted wants
+    was way ways we well went were what whatever when where whether which while who whole whose why will with within
+    without wonder would write written wrong yes yet you your yours
+    don doesn didn isn aren wasn weren won wouldn couldn shouldn hasn haven ll re ve
+    add added adding bug bugs change changed changes changing check checked checking code commit commits continue
+    create created creating delete error errors example explain file files find finish fix fixed fixes fixing folder
+    function functions implement implementation implemented improve issue issues line lines merge move name new open
+    page point print problem problems project pull push question refactor remove removed rename repo repository run
+    running runs set setup start started stop support task tasks test tested testing tests todo update updated updates
+    updating verify work worked working works
+    """.split()
+)
+"""Words that say how something is asked, or that any piece of programming work is about; none tells two records
+apart."""
+
+_STOP_ZH = frozenset(
+    """
+    的 了 吗 呢 吧 啊 呀 嘛 么 是 我 你 您 他 她 它 们 这 那 哪 谁 就 也 都 很 把 被 给 让 和 与 或 在 个 没 嗯 哦
+    什么 为什么 怎么 怎么样 怎样 如何 多少 几个 哪些 哪个 哪里 是否 是不是 有没有 能不能 可不可以 要不要 能否 可否
+    我们 你们 他们 它们 大家 自己 这个 那个 这些 那些 这里 那里 这样 那样 这么 那么 此外 其中 其他 其它 另外 另一个
+    可以 可能 能够 应该 应当 需要 想要 希望 打算 准备 不要 不能 不会 不是 不用 不行 没有 还没 还是 还有 就是 只是 只要
+    只有 而且 并且 或者 以及 但是 不过 然而 如果 假如 因为 所以 因此 由于 虽然 然后 接着 接下来 首先 其次 最后 之后
+    之前 以后 以前 的话 时候 现在 目前 今天 刚才 刚刚 已经 正在 马上 一直 一下 一个 一些 一样 一起 一点 有点 有些
+    所有 全部 每个 任何 整个 非常 比较 特别 真的 其实 当然 大概 关于 对于 根据 按照 通过 进行 觉得 认为 知道 看到
+    看看 看下 看一下 说说 想想 试试 帮我 帮忙 麻烦 请问 请帮 请把 请用 请给 谢谢 感谢 多谢 你好 您好 好的 好吧 可以吗
+    行吗 对吗 辛苦 继续 没错 没问题 不错 明白 清楚
+    问题 功能 代码 项目 工程 文件 目录 函数 实现 修改 更改 改成 改为 改一下 添加 增加 新增 加上 加一个 去掉 删除 删掉
+    使用 运行 执行 跑一下 测试 检查 查看 查找 确认 处理 完成 开始 停止 更新 修复 解决 优化 重构 支持 提交 合并 推送
+    创建 新建 生成 设置 分析 解释 说明 总结 阅读 编写 写一个 写个 东西 事情 情况 方法 方式 内容 部分 地方 下面 上面
+    任务 步骤 相关 报错 错误 有用 出现 发现 导致
+    """.split()
+)
+_KEPT_ZH = frozenset("在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途".split())
+"""Words that hold a function character and are none."""
+
+_WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
+"""Characters that close a word of three, as in 数据库 and 服务器."""
+
+_CITATION = re.compile(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
+
+
+# -- questions for the index ----------------------------------------------------------------------
+
+
+def match_expression(query: str) -> str:
+    """Return the FTS5 expression for every term of *query*, or "" where it has none.
+
+    White space separates terms. A run of two or more CJK characters is an exact substring, a single one a prefix of
+    a bigram (every occurrence), a spaced word of three letters or more the beginning of a word, other words and
+    numbers whole. Runs that touch, as in `vue框架` and `foo.bar`, must stand beside each other.
+    """
+    phrases = [_quoted(phrase) for chunk in query.split() for phrase in _touching(chunk)]
+    return " AND ".join([phrase for phrase in phrases if phrase][:MAX_PHRASES])
+
+
+def any_expression(queries: Iterable[str]) -> str:
+    """Return the FTS5 expression for what answers any of *queries*, or "" where none has a term."""
+    expressions = [expression for expression in map(match_expression, queries) if expression]
+    return " OR ".join(f"({expression})" for expression in dict.fromkeys(expressions))
+
+
+def broad_expression(query: str) -> str:
+    """Return the FTS5 expression for any meaningful term of the prompt *query*, or "" where it has none."""
+    return " OR ".join(f'"{term}"' for term in subjects(query))
+
+
+def _touching(chunk: str) -> Iterator[list[tuple[str, bool]]]:
+    """Yield the runs of *chunk* in groups that the index keeps beside each other; a separator parts two CJK runs."""
+    group: list[tuple[str, bool]] = []
+    for run, unspaced in runs(chunk):
+        if unspaced and group and group[-1][1]:
+            yield group
+            group = []
+        group.append((run, unspaced))
+    if group:
+        yield group
+
+
+def _quoted(group: Sequence[tuple[str, bool]]) -> str:
+    """Return the phrase for runs that touch; "" for one that would match the index's separator."""
+    before = [term for run, unspaced in group[:-1] for term in (run_terms(run) if unspaced else word_terms(run))]
+    run, unspaced = group[-1]
+    last = (run_terms(run)[:-1] or [run]) if unspaced else word_terms(run)[:1]
+    terms = before + last
+    if any(term.startswith(SEPARATOR) for term in terms):
+        return ""
+    return f'"{" ".join(terms)}"' + ("*" if _is_beginning(last[-1], unspaced) else "")
+
+
+def _is_beginning(term: str, unspaced: bool) -> bool:
+    if unspaced:
+        return len(term) == 1
+    return len(term) >= PREFIX_FROM and not term.isdigit() and not SEPARATOR.startswith(term)
+
+
+# -- the plain scan -------------------------------------------------------------------------------
+
+
+def folded(text: str) -> str:
+    """Return *text* as the plain scan compares it: NFKC and without case."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def plain_match(query: str, text: str) -> bool:
+    """Tell whether every white-space separated term of *query* stands in *text*, whatever its case and width."""
+    terms = folded(query).split()
+    within = folded(text)
+    return bool(terms) and all(term in within for term in terms)
+
+
+# -- what a text is about -------------------------------------------------------------------------
+
+
+def subjects(text: str, limit: int = MAX_TERMS) -> list[str]:
+    """Return the meaningful terms of *text*, those that look rarest first: words in lower case and CJK bigrams."""
+    looks: dict[str, int] = {}
+    for run, unspaced in runs(read_part(text)):
+        for term, look in _piece_terms(run) if unspaced else _word_looks(run):
+            looks[term] = max(look, looks.get(term, 0))
+    return sorted(looks, key=lambda term: -looks[term])[:limit]
+
+
+def keywords(text: str, limit: int = 5) -> list[str]:
+    """Return up to *limit* words that tell what the task *text* is about, in the order in which they stand there."""
+    looks: dict[str, int] = {}
+    for run, unspaced in runs(read_part(text)):
+        if not unspaced:
+            word = run.casefold()
+            looks.setdefault(word, _look(run) if _is_meaningful(word) else 0)
+            continue
+        for piece in pieces(run):
+            for word in _cut(piece):
+                looks.setdefault(word, 5 + len(word) if len(word) > 1 else 0)
+    best = sorted((word for word in looks if looks[word]), key=lambda word: -looks[word])[:limit]
+    return [word for word in looks if word in best]
+
+
+def pieces(run: str) -> list[str]:
+    """Return what an unspaced run says without its function words and the words any task has."""
+    found, start, at = [], 0, 0
+    while at < len(run):
+        if run[at : at + 2] in _KEPT_ZH:
+            at += 2
+            continue
+        size = next((n for n in (4, 3, 2, 1) if run[at : at + n] in _STOP_ZH), 0)
+        if size:
+            found.append(run[start:at])
+            start = at + size
+        at += size or 1
+    return [piece for piece in (*found, run[start:]) if piece]
+
+
+def is_identifier(word: str) -> bool:
+    """Tell whether *word*, as it is written, looks like a name of a thing in code: digits in it, humps, underscores."""
+    return len(word) > 2 and not word.isdigit() and (len(word_terms(word)) > 1 or any(c.isdigit() for c in word))
+
+
+def cited(text: str) -> list[Reference]:
+    """Return the records *text* names by id, with or without brackets: `[D001]`, `shop:D001`."""
+    found = _CITATION.findall(read_part(text))
+    references = (Reference(project, id) for project, id in found if id.rstrip("0123456789") in BY_PREFIX)
+    return list(dict.fromkeys(references))
+
+
+def stem(word: str) -> str:
+    """Return the part of the lower-case English *word* that its usual forms share: cache, caches, cached, caching."""
+    for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ies", "ers"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    for ending in ("es", "ed", "er", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word
+
+
+def read_part(text: str) -> str:
+    """Return what is read of a prompt: a pasted log must not cost a hook its time."""
+    if len(text) <= MAX_PROMPT:
+        return text
+    return text[: MAX_PROMPT * 3 // 4] + " " + text[-MAX_PROMPT // 4 :]
+
+
+def _piece_terms(run: str) -> Iterator[tuple[str, int]]:
+    """Yield the bigrams of what *run* says; those that begin a likely word look rarer than those across two."""
+    for piece in pieces(run):
+        begins = set()
+        at = 0
+        for word in _cut(piece):
+            begins.add(at)
+            at += len(word)
+        for i in range(len(piece) - 1):
+            yield piece[i : i + 2], 8 if i in begins else 4
+
+
+def _word_looks(word: str) -> Iterator[tuple[str, int]]:
+    whole, *parts = word_terms(word)
+    if _is_meaningful(whole):
+        yield whole, _look(word)
+    for part in parts:
+        if _is_meaningful(part) and len(part) > 2:
+            yield part, len(part)
+
+
+def _look(word: str) -> int:
+    """Return how rare *word* looks: its letters, with a bonus for a name in code."""
+    return len(word) + (6 if is_identifier(word) else 0)
+
+
+def _is_meaningful(term: str) -> bool:
+    if term in _STOP_EN or term.startswith(SEPARATOR):
+        return False
+    return len(term) > 2 if term.isdigit() else len(term) > 1
+
+
+def _cut(piece: str) -> list[str]:
+    """Return *piece* cut into likely words of two or three characters; without a dictionary this is a guess."""
+    words, at = [], 0
+    while at < len(piece):
+        rest = len(piece) - at
+        three = rest == 3 or (rest > 3 and piece[at + 2] in _WORD_ENDINGS_ZH and piece[at + 1] not in "和与")
+        size = 3 if three else 2
+        words.append(piece[at : at + size])
+        at += size
+    if len(words) > 1 and len(words[-1]) == 1:
+        words[-2:] = [words[-2] + words[-1]]
+    return words

@@ -1,0 +1,272 @@
+"""Read a Claude Code transcript: JSON lines whose format may change with any release, so nothing here insists.
+
+What is unknown is counted, what is broken is skipped and named with its line, and no bytes make the reader fail.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kb.words import Said, say
+
+HUMAN = "human"
+AGENT = "agent"
+TOOL = "tool"
+SUMMARY = "summary"
+META = "meta"
+WRAPPER = "wrapper"
+DELEGATED = "delegated"
+"""The first prompt of a subagent: an agent wrote it, not a person."""
+
+KNOWN_TYPES = frozenset({
+    "user", "assistant", "system", "progress", "file-history-snapshot", "file-history-delta", "queue-operation",
+    "summary", "attachment", "ai-title", "custom-title", "last-prompt", "mode", "permission-mode", "agent-name",
+    "pr-link", "frame-link", "worktree-state", "fork-context-ref", "started", "result",
+})  # fmt: skip
+"""Record types seen in the field that need no counting as unknown."""
+
+_WRAPPER = re.compile(
+    r"\s*(?:<(?:command-|local-command-|system-reminder|task-notification|bash-|user-prompt-submit-hook|ide_)"
+    r"|\[Request interrupted|Caveat: The messages below were generated)"
+)
+_HOST_TAGS = ("system-reminder", "ide_selection", "ide_opened_file", "ide_diagnostics")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class ToolCall(NamedTuple):
+    """What an agent asked a tool to do."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any]
+    line: int
+
+
+class ToolResult(NamedTuple):
+    """What a tool answered."""
+
+    id: str
+    """The id of the call."""
+    text: str
+    is_error: bool
+    line: int
+
+
+class Message(NamedTuple):
+    """One user or assistant line."""
+
+    line: int
+    """1-based line in the file."""
+    time: str
+    role: str
+    origin: str
+    """human, agent, tool, summary, meta, wrapper or delegated: who really speaks."""
+    texts: tuple[str, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+
+class Skipped(NamedTuple):
+    """A line that could not be read."""
+
+    line: int
+    reason: Said
+
+
+class Transcript(NamedTuple):
+    """What one session's file says."""
+
+    messages: tuple[Message, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    unknown: Mapping[str, int] = {}
+    """How often each record type occurs that this reader does not know."""
+    session_id: str = ""
+    cwd: str = ""
+    branch: str = ""
+    started: str = ""
+    ended: str = ""
+    lines: int = 0
+    """How many lines are done with: the cursor for the next read. A half-written last line is not among them."""
+    compactions: tuple[int, ...] = ()
+    """The lines at which the host compacted the conversation."""
+
+
+class _Broken(Exception):
+    """One line cannot be used; the reason stands in its argument."""
+
+    def __init__(self, reason: Said) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def read(data: bytes, after_line: int = 0) -> Transcript:
+    """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises."""
+    rows = data.split(b"\n")
+    tail = rows.pop()
+    messages: list[Message] = []
+    skipped: list[Skipped] = []
+    unknown: dict[str, int] = {}
+    about = {"sessionId": "", "cwd": "", "gitBranch": ""}
+    times: list[str] = []
+    compactions: list[int] = []
+    done = len(rows)
+    if tail.strip():
+        rows.append(tail)
+    for number, row in enumerate(rows[max(after_line, 0) :], max(after_line, 0) + 1):
+        if not row.strip():
+            continue
+        try:
+            record = _record(row)
+        except _Broken as broken:
+            half = number > done
+            reason = say("the last line is not finished yet") if half else broken.reason
+            skipped.append(Skipped(number, reason))
+            continue
+        done = max(done, number)
+        for key, known in about.items():
+            about[key] = known or _text(record.get(key))
+        if time := _text(record.get("timestamp")):
+            times.append(time)
+        kind = record.get("type")
+        if not isinstance(kind, str) or kind not in KNOWN_TYPES:
+            name = kind[:60] if isinstance(kind, str) else "?"
+            unknown[name] = unknown.get(name, 0) + 1
+        if record.get("subtype") == "compact_boundary":
+            compactions.append(number)
+        try:
+            messages += _messages(record, number)
+        except _Broken as broken:
+            skipped.append(Skipped(number, broken.reason))
+    return Transcript(
+        messages=tuple(messages),
+        skipped=tuple(skipped),
+        unknown=unknown,
+        session_id=about["sessionId"],
+        cwd=about["cwd"],
+        branch=about["gitBranch"],
+        started=times[0] if times else "",
+        ended=times[-1] if times else "",
+        lines=max(done, after_line),
+        compactions=tuple(compactions),
+    )
+
+
+def asked(message: Message) -> str:
+    """Return the words a person typed in *message*, arguments of a slash command included, or ""."""
+    if message.origin == HUMAN:
+        return "\n".join(said(message)).strip()
+    if message.origin == WRAPPER:
+        return "\n".join(_split(text, "command-args")[1].strip() for text in message.texts).strip()
+    return ""
+
+
+def said(message: Message) -> tuple[str, ...]:
+    """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
+    if message.origin not in (HUMAN, AGENT):
+        return ()
+    return tuple(_without_reminders(text) for text in message.texts)
+
+
+def _without_reminders(text: str) -> str:
+    for tag in _HOST_TAGS:
+        if f"</{tag}>" in text:
+            text = _split(text, tag)[0]
+    return text
+
+
+def _split(text: str, tag: str) -> tuple[str, str]:
+    """Return what stands outside and inside the *tag* elements of *text*, each piece on lines of its own."""
+    outside: list[str] = []
+    inside: list[str] = []
+    at = 0
+    while (start := text.find(f"<{tag}>", at)) >= 0 and (end := text.find(f"</{tag}>", start)) >= 0:
+        outside.append(text[at:start])
+        inside.append(text[start + len(tag) + 2 : end])
+        at = end + len(tag) + 3
+    return "\n\n".join([*outside, text[at:]]), "\n\n".join(inside)
+
+
+def _record(row: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(row.decode("utf-8-sig"))
+        if _SURROGATE.search(row):
+            # Half an emoji cannot be written to any file again.
+            record = json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
+    except UnicodeDecodeError:
+        raise _Broken(say("not valid UTF-8")) from None
+    except (ValueError, RecursionError):
+        raise _Broken(say("not valid JSON")) from None
+    if not isinstance(record, dict):
+        raise _Broken(say("no JSON object"))
+    return record
+
+
+def _messages(record: Mapping[str, Any], number: int) -> Iterator[Message]:
+    kind, time = record.get("type"), _text(record.get("timestamp"))
+    attachment = record.get("attachment")
+    if kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+        texts = _texts(attachment.get("prompt"))
+        if texts and not all(_WRAPPER.match(text) for text in texts):
+            yield Message(number, time, "user", HUMAN, texts)
+        return
+    if kind not in ("user", "assistant"):
+        return
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, str | list):
+        raise _Broken(say("a record of type {kind} without a message", kind=kind))
+    texts = _texts(content)
+    if kind == "assistant":
+        calls = tuple(_calls(content, number))
+        if texts or calls:
+            yield Message(number, time, "assistant", AGENT, texts, calls)
+        return
+    results = tuple(_results(content, number))
+    origin = _origin(record, texts, bool(results))
+    if origin == HUMAN:
+        texts = tuple(text for text in texts if not _WRAPPER.match(text))
+    if texts or results:
+        yield Message(number, time, "user", origin, texts, (), results)
+
+
+def _origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:
+    if has_results:
+        return TOOL
+    if record.get("isCompactSummary") is True:
+        return SUMMARY
+    if record.get("isMeta") is True:
+        return META
+    if all(_WRAPPER.match(text) for text in texts):
+        return WRAPPER
+    return DELEGATED if record.get("isSidechain") is True else HUMAN
+
+
+def _texts(content: object) -> tuple[str, ...]:
+    if isinstance(content, str):
+        return (content,) if content.strip() else ()
+    found = [_text(block.get("text")) for block in _blocks(content, "text")]
+    return tuple(text for text in found if text.strip())
+
+
+def _calls(content: object, number: int) -> Iterator[ToolCall]:
+    for block in _blocks(content, "tool_use"):
+        given = block.get("input")
+        yield ToolCall(
+            _text(block.get("id")), _text(block.get("name")), given if isinstance(given, dict) else {}, number
+        )
+
+
+def _results(content: object, number: int) -> Iterator[ToolResult]:
+    for block in _blocks(content, "tool_result"):
+        text = "\n".join(_texts(block.get("content")))
+        yield ToolResult(_text(block.get("tool_use_id")), text, block.get("is_error") is True, number)
+
+
+def _blocks(content: object, kind: str) -> Iterator[dict[str, Any]]:
+    if isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict) and block.get("type") == kind)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,88 @@
+"""The short form of a record: `[D001] title`, then one line each for why, impact and rollback."""
+
+import re
+
+from kb.kinds import ADR_SECTIONS, section_label
+from kb.record import Record
+from kb.text import clip, first_sentence, has_cjk, one_line
+
+SHOWN = ("why", "impact", "rollback")
+"""The fields the short form keeps (SHI "锚点格式 (缩略)"); the strict one keeps all six (RUYI-21)."""
+
+LIMIT = 60
+"""Characters of one line's text."""
+
+_ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|\d+[.)])[ \t]+(\S.*)$")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
+_RULER = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*$")
+_MISSING = {"zh": "（未写）", "en": "(not stated)"}
+
+
+def short(record: Record, language: str, *, strict: bool = False) -> str:
+    """Return the short form of *record*, without a line end; *strict* has a line for each of the six ADR fields.
+
+    The labels are the protocol's own in both languages; *language* is that of the words for what is missing.
+    """
+    names = ADR_SECTIONS if strict else [name for name in SHOWN if gist(record.section(name), name)] or ("decision",)
+    rows = [f"[{record.id}] {one_line(record.title)}"]
+    for name in names:
+        text = gist(record.section(name), name)
+        if text or strict:
+            rows.append(f"- {section_label(name, 'en')}: {text or _MISSING.get(language, _MISSING['en'])}")
+    return "\n".join(rows)
+
+
+def gist(text: str, name: str = "", limit: int = LIMIT) -> str:
+    """Return what one line of *limit* characters can hold of a section: its list items, else its first sentence.
+
+    Items are kept whole while they fit. An impact item gives what stands before its colon, a table its first column.
+    """
+    items = _items(text, paths=name == "impact")
+    if not items:
+        return first_sentence(_plain(_prose(text)), limit)
+    joint = ", " if name == "impact" or not has_cjk("".join(items)) else "、"
+    if name != "impact" and joint == ", " and any(re.search(r"[,;]", item) for item in items):
+        joint = "; "
+    kept = items[0]
+    for item in items[1:]:
+        if len(kept) + len(joint) + len(item) > limit:
+            return clip(f"{kept}{joint}…", limit) if len(kept) + len(joint) < limit else clip(kept, limit)
+        kept += joint + item
+    return clip(kept, limit)
+
+
+def _items(text: str, *, paths: bool) -> list[str]:
+    """Return the items of the lists in *text* outside fences, or the first column of its table."""
+    rows = _outside_fences(text)
+    items = [match[1] for match in map(_ITEM.match, rows) if match]
+    if not items:
+        table = [row.strip().strip("|").split("|")[0] for row in rows if row.lstrip().startswith("|")]
+        items = [cell for cell in table[1:] if not _RULER.match(cell)]
+    heads = [re.split(r"[:：]", item, maxsplit=1)[0] if paths else item for item in items]
+    return [item for item in (_plain(head).rstrip("。.；;") for head in heads) if item]
+
+
+def _outside_fences(text: str) -> list[str]:
+    rows: list[str] = []
+    inside = False
+    for row in text.split("\n"):
+        if _FENCE.match(row):
+            inside = not inside
+        elif not inside:
+            rows.append(row)
+    return rows
+
+
+def _prose(text: str) -> str:
+    """Return the text outside fences; where there is none, the first line of code that is no comment."""
+    rows = [row for row in _outside_fences(text) if row.strip() and not row.lstrip().startswith("#")]
+    if rows:
+        return "\n".join(rows)
+    code = [row.strip() for row in text.split("\n") if row.strip() and not _FENCE.match(row)]
+    return next((row for row in code if not row.startswith("#")), code[0] if code else "")
+
+
+def _plain(text: str) -> str:
+    """Return *text* on one line without emphasis, code marks and the targets of links."""
+    return one_line(re.sub(r"\*\*|__|`", "", _LINK.sub(r"\1", text)))

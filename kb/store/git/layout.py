@@ -1,0 +1,57 @@
+"""Where git keeps its things, read from the files its documentation describes (gitrepository-layout)."""
+
+import os
+
+
+def enclosing(folder: str) -> tuple[str, str] | None:
+    """Return work tree and git directory around *folder*."""
+    while True:
+        mark = os.path.join(folder, ".git")
+        if os.path.isdir(mark):
+            return folder, mark
+        pointer = first_line(mark)
+        if pointer.startswith("gitdir: "):
+            return folder, os.path.normpath(os.path.join(folder, pointer[8:]))
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def common_dir(git_dir: str) -> str:
+    """Return the directory that all worktrees of *git_dir* share."""
+    shared = first_line(os.path.join(git_dir, "commondir"))
+    return os.path.normpath(os.path.join(git_dir, shared)) if shared else git_dir
+
+
+def first_line(path: str) -> str:
+    """Return the first line of a file, or "" when there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().rstrip("\r\n")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return ""
+
+
+def packed(path: str, name: str) -> str:
+    """Return the object of the ref *name* in a packed-refs file, or ""."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return next((line.split(" ", 1)[0] for line in file if line.rstrip("\n").endswith(" " + name)), "")
+    except FileNotFoundError:
+        return ""
+
+
+def content(path: str) -> bytes | None:
+    """Return the bytes of a file, or None where there is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a file and the folders above it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)

@@ -1,0 +1,271 @@
+"""One clone: what it says, and commits built on a private index and published by a compare-and-swap ref move."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kb.errors import Busy, GitFailed
+from kb.store.git.command import Output, failure, run, scrubbed
+from kb.store.git.layout import common_dir, enclosing, first_line, packed, write
+from kb.words import say
+
+PATIENCE = 2.0
+"""Seconds to wait for a lock that somebody else's git command holds."""
+
+_UNDER_WAY = (
+    ("MERGE_HEAD", "merge"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+)
+
+
+class Head(NamedTuple):
+    """What is checked out."""
+
+    ref: str
+    """The full name of the branch, or "" for a detached HEAD."""
+    oid: str
+    """The commit, or "" while the branch has none."""
+
+
+class Move(NamedTuple):
+    """A ref from *old* to *new*; *old* "" means that the ref must not be there yet."""
+
+    ref: str
+    new: str
+    old: str
+
+
+class LostRace(Exception):
+    """Another writer moved the ref first: build again on its tip."""
+
+
+class Repository:
+    """One clone (or linked worktree); every path it takes or gives is relative to *root*, with forward slashes."""
+
+    def __init__(self, root: str, environment: Mapping[str, str]) -> None:
+        """Open the repository around the folder *root*; raise GitFailed where there is none."""
+        self.root = root
+        found = enclosing(root)
+        if found is None:
+            raise GitFailed(say("{path} is not in a git repository", path=root), hint=say("run: kb init"))
+        self.top, self.git_dir = found
+        self.common_dir = common_dir(self.git_dir)
+        self.prefix = os.path.relpath(root, self.top).replace(os.sep, "/") + "/" if root != self.top else ""
+        self._environment = scrubbed(environment)
+        self.private = os.path.join(self.common_dir, "kb")
+
+    # asking
+
+    def git(
+        self, *arguments: str, stdin: bytes = b"", index: str = "", work_tree: str = "", check: bool = True
+    ) -> bytes:
+        """Return what a git command prints; raise GitFailed with its own words when it fails."""
+        output = self.output(arguments, stdin, index, work_tree)
+        if check and output.code:
+            raise failure(arguments, output)
+        return output.out
+
+    def full(self, path: str) -> str:
+        """Return a path of this knowledge base as git names it, from the top of the work tree."""
+        return self.prefix + path
+
+    def own(self, name: str) -> str:
+        """Return a name of git's as a path of this knowledge base."""
+        return name.removeprefix(self.prefix)
+
+    def output(
+        self, arguments: Sequence[str], stdin: bytes = b"", index: str = "", work_tree: str = "", **more: str
+    ) -> Output:
+        """Run a git command and return how it ended, whatever that was."""
+        environment = {**self._environment, **({"GIT_INDEX_FILE": index} if index else {}), **more}
+        place = [f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"] if work_tree else ["-C", self.top]
+        return run(["git", *place, *arguments], environment, stdin)
+
+    def head(self) -> Head:
+        """Return what is checked out, read from the files git documents; asked of git where they do not say."""
+        name = first_line(os.path.join(self.git_dir, "HEAD"))
+        if name.startswith("ref: ") and not name.endswith("/.invalid"):
+            return Head(name[5:], self.ref(name[5:]))
+        if len(name) in (40, 64):
+            return Head("", name)
+        ref = self.output(["symbolic-ref", "-q", "HEAD"]).out.decode().strip()
+        oid = self.output(["rev-parse", "-q", "--verify", "HEAD"]).out.decode().strip()
+        return Head(ref, oid)
+
+    def ref(self, name: str) -> str:
+        """Return the object *name* points to, or ""."""
+        oid = first_line(os.path.join(self.common_dir, *name.split("/")))
+        if len(oid) in (40, 64):
+            return oid
+        if not os.path.exists(os.path.join(self.common_dir, "reftable")):
+            return packed(os.path.join(self.common_dir, "packed-refs"), name)
+        return self.output(["rev-parse", "-q", "--verify", name]).out.decode().strip()
+
+    def refs(self, pattern: str, form: str = "%(refname)") -> list[str]:
+        """Return one line in *form* for each ref under *pattern*."""
+        return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
+
+    def blob(self, revision: str, path: str) -> bytes | None:
+        """Return the file *path* as it is in *revision*; None if it is not there."""
+        output = self.output(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
+        return None if output.code else output.out
+
+    def files(self, revision: str, folder: str = "") -> dict[str, str]:
+        """Return path and blob id of every file under *folder* in *revision*."""
+        where = [self.prefix + folder] if self.prefix + folder else []
+        rows = (
+            self.git("ls-tree", "-r", "-z", "--full-tree", revision, "--", *where)
+            .decode("utf-8", "surrogateescape")
+            .split("\0")
+        )
+        found = (row.split("\t", 1) for row in rows if row)
+        return {self.own(path): meta.split()[2] for meta, path in found}
+
+    def not_now(self) -> Busy | None:
+        """Return why the repository cannot take a commit at this moment; None when it can."""
+        for name, doing in _UNDER_WAY:
+            if os.path.exists(os.path.join(self.git_dir, name)):
+                return Busy(
+                    say("a {doing} is in progress in {path}", doing=doing, path=self.top),
+                    hint=say("finish it; what was to be written lands with the next call"),
+                )
+        if not self.head().ref:
+            return Busy(
+                say("no branch is checked out in {path} (detached HEAD)", path=self.top),
+                hint=say("check out a branch: git switch -"),
+            )
+        if not self._waited_for(os.path.join(self.git_dir, "index.lock")):
+            return Busy(
+                say("another git process holds {path}", path=os.path.join(self.git_dir, "index.lock")),
+                hint=say("if no git process runs, remove that file"),
+            )
+        return None
+
+    def _waited_for(self, lock: str) -> bool:
+        end = time.monotonic() + PATIENCE
+        while os.path.exists(lock):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.02)
+        return True
+
+    # writing
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the one lock under which kb writes in this clone and its worktrees."""
+        import fcntl
+
+        try:
+            os.makedirs(self.private, exist_ok=True)
+            file = os.open(os.path.join(self.private, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise Busy(say("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    def build(
+        self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str, index: str = "index"
+    ) -> str:
+        """Return a new commit: *parent* ("" for a first one) with *changes* (None deletes). Nothing is visible yet.
+
+        *stage* is an empty folder that receives the changed files; *index* names the private index to build on.
+        """
+        private = os.path.join(self.private, index)
+        self._load(private, parent)
+        written = {path: data for path, data in changes.items() if data is not None}
+        for path, data in written.items():
+            write(os.path.join(stage, *(self.prefix + path).split("/")), data)
+        if written:
+            names = "\0".join(self.full(path) for path in written)
+            self.git(
+                "update-index",
+                "--add",
+                "-z",
+                "--stdin",
+                stdin=os.fsencode(names) + b"\0",
+                index=private,
+                work_tree=stage,
+            )
+        gone = [self.prefix + path for path, data in changes.items() if data is None]
+        if gone:
+            self.git(
+                "update-index",
+                "--force-remove",
+                "-z",
+                "--stdin",
+                stdin=os.fsencode("\0".join(gone)) + b"\0",
+                index=private,
+            )
+        tree = self.git("write-tree", index=private).decode().strip()
+        commit = self.commit_tree(tree, [parent] if parent else [], message)
+        write(private + ".tip", commit.encode())
+        return commit
+
+    def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
+        """Return a new commit of *tree*, signed where the user's configuration says so."""
+        arguments = ["commit-tree", tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
+        if self._signs():
+            arguments.insert(1, "-S")
+        output = self.output(arguments, message.encode())
+        if output.code and ("tell me who you are" in output.error or "empty ident" in output.error):
+            who = {
+                f"GIT_{role}_{part}": value
+                for role in ("AUTHOR", "COMMITTER")
+                for part, value in (("NAME", "kb"), ("EMAIL", "kb@localhost"))
+            }
+            output = self.output(arguments, message.encode(), **who)
+        if output.code:
+            raise failure(arguments, output)
+        return output.out.decode().strip()
+
+    def _signs(self) -> bool:
+        return self.output(["config", "--type=bool", "--get", "commit.gpgsign"]).out.strip() == b"true"
+
+    def _load(self, private: str, parent: str) -> None:
+        """Make the private index hold the tree of *parent*; it still does when the last commit was built on it."""
+        if parent and first_line(private + ".tip") == parent and os.path.exists(private):
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(private + ".tip")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(private + ".lock")
+        self.git("read-tree", parent or "--empty", index=private)
+
+    def publish(self, moves: Sequence[Move], reason: str) -> None:
+        """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
+        zero = "0" * len(moves[0].new)
+        lines = "".join(f"update {move.ref}\0{move.new}\0{move.old or zero}\0" for move in moves)
+        end = time.monotonic() + PATIENCE
+        while True:
+            output = self.output(["update-ref", "-m", reason, "-z", "--stdin"], lines.encode())
+            if not output.code:
+                return
+            if (
+                "but expected" in output.error
+                or "already exists" in output.error
+                or "unable to resolve reference" in output.error
+            ):
+                raise LostRace(output.error)
+            if "File exists" not in output.error or time.monotonic() > end:
+                raise failure(["update-ref"], output)
+            time.sleep(0.02)
+
+    def delete(self, ref: str, old: str) -> None:
+        """Delete *ref* if it still points to *old*."""
+        self.git("update-ref", "-d", ref, old)
+
+
+def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
+    """Return a commit message: a subject of at most 72 characters, a body, and trailers without empty ones."""
+    lines = "".join(f"{key}: {' '.join(value.split())}\n" for key, value in trailers.items() if value)
+    head = " ".join(subject.split())
+    return "\n\n".join(part for part in (head if len(head) <= 72 else head[:71] + "…", body.strip(), lines) if part)

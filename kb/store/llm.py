@@ -1,0 +1,99 @@
+"""Run the user's own language model command: JSON in, JSON out, nothing of it outlives its time."""
+
+import json
+from typing import IO, Any
+
+from kb.errors import KbError
+from kb.words import Said, say
+
+MAX_OUTPUT = 4_000_000
+"""Longest answer in bytes."""
+_STDERR_SHOWN = 300
+
+
+def ask(command: str, request: dict[str, Any], timeout: float) -> object:
+    """Give *request* as JSON to the shell words in *command* and return the JSON it prints.
+
+    The command runs without a shell, in a process group of its own that is killed after *timeout* seconds, after
+    MAX_OUTPUT bytes, and when the call ends. Raise KbError, saying what went wrong, if there is no answer: the caller
+    goes on offline.
+    """
+    import shlex
+    import subprocess
+    import tempfile
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise _failure(say("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
+    if not words:
+        raise _failure(say("KB_LLM_CMD is empty"))
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
+        given.write(json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                words, stdin=given, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            raise _failure(say("KB_LLM_CMD cannot be started: {problem}", problem=error)) from None
+        assert process.stdout is not None
+        with process.stdout as answers:
+            try:
+                output = _output(answers, timeout)
+                status = process.wait(timeout=max(timeout, 0.1))
+            except subprocess.TimeoutExpired:
+                raise _late(timeout) from None
+            finally:
+                _kill(process.pid)
+                process.wait()
+        complaints.seek(0)
+        if status:
+            shown = complaints.read(_STDERR_SHOWN).decode("utf-8", "replace").strip()
+            raise _failure(say("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=shown))
+    return _parsed(output)
+
+
+def _output(answers: IO[bytes], timeout: float) -> bytes:
+    """Return what comes through *answers* until its end; raise KbError when it takes too long or is too long."""
+    import os
+    import select
+    import time
+
+    deadline = time.monotonic() + timeout
+    output = bytearray()
+    while True:
+        ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
+        if not ready:
+            raise _late(timeout)
+        chunk = os.read(answers.fileno(), 65536)
+        if not chunk:
+            return bytes(output)
+        output += chunk
+        if len(output) > MAX_OUTPUT:
+            raise _failure(say("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
+
+
+def _parsed(output: bytes) -> object:
+    try:
+        return json.loads(output.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise _failure(say("KB_LLM_CMD printed no JSON")) from None
+
+
+def _kill(group: int) -> None:
+    import os
+    import signal
+
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _late(timeout: float) -> KbError:
+    return _failure(say("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout))
+
+
+def _failure(message: Said) -> KbError:
+    return KbError(message, hint=say("the offline extraction is used instead"))

@@ -1,0 +1,155 @@
+"""Build and serve the wiki of a knowledge base."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kb.errors import BadInput, KbError
+from kb.wiki.markup import bare
+from kb.words import say
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+
+    from kb.knowledge import KnowledgeBase
+
+ADDRESS = "127.0.0.1:8000"
+OWN_CONFIG = "mkdocs.yml"
+_MARK = os.path.join("assets", "kb-search.js")
+"""What every wiki we built has, and no other folder."""
+
+
+def settings(kb: "KnowledgeBase", docs: str) -> dict[str, Any]:
+    """Return the mkdocs settings of a knowledge base that brings none; *docs* is an empty folder."""
+    chinese = kb.config.language == "zh"
+    light, dark = ("浅色", "深色") if chinese else ("Light", "Dark")
+    return {
+        "site_name": bare(kb.config.name),
+        "docs_dir": docs,
+        "use_directory_urls": False,
+        "theme": {
+            "name": "material",
+            "language": "zh" if chinese else "en",
+            "font": False,
+            "features": ["navigation.top", "search.highlight", "content.code.copy", "toc.follow"],
+            "palette": [
+                _palette("(prefers-color-scheme: light)", "default", "material/weather-night", dark),
+                _palette("(prefers-color-scheme: dark)", "slate", "material/weather-sunny", light),
+            ],
+        },
+        "plugins": {"search": {}, "kb": {"root": os.path.abspath(kb.root)}},
+    }
+
+
+def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
+    return {
+        "media": media,
+        "scheme": scheme,
+        "primary": "teal",
+        "accent": "teal",
+        "toggle": {"icon": icon, "name": name},
+    }
+
+
+def build(kb: "KnowledgeBase", out: str, strict: bool = True) -> str:
+    """Build the wiki of *kb* into the folder *out* and return the path of its first page.
+
+    A `mkdocs.yml` in the knowledge base is used as it stands; without one nothing is written there. With *strict* a
+    warning of mkdocs is an error. Raise BadInput where *out* holds anything but an earlier wiki: it is emptied first.
+    """
+    target = os.path.abspath(out)
+    _refuse_foreign(target, kb.root)
+    from mkdocs.commands.build import build as mkdocs_build
+    from mkdocs.config import load_config
+    from mkdocs.exceptions import MkDocsException
+
+    with _config_file(kb) as config_file, _warnings() as warnings:
+        try:
+            config = load_config(config_file=config_file, site_dir=target, strict=strict)
+            _give(config, kb)
+            config.plugins.on_startup(command="build", dirty=False)
+            mkdocs_build(config)
+            config.plugins.on_shutdown()
+        except MkDocsException as error:
+            said = "; ".join(warnings) or error.format_message()
+            raise KbError(say("the wiki cannot be built: {problem}", problem=said)) from None
+    return os.path.join(target, "index.html")
+
+
+def serve(kb: "KnowledgeBase", address: str = ADDRESS) -> None:
+    """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes."""
+    from mkdocs.commands.serve import serve as mkdocs_serve
+    from mkdocs.exceptions import MkDocsException
+
+    logger = logging.getLogger("mkdocs")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(logging.StreamHandler())
+    with _config_file(kb) as config_file:
+        try:
+            mkdocs_serve(config_file=config_file, dev_addr=address)
+        except MkDocsException as error:
+            raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
+
+
+def _give(config: "MkDocsConfig", kb: "KnowledgeBase") -> None:
+    """Hand the plugin the knowledge base that is already open."""
+    plugin = config.plugins.get("kb")
+    if plugin is None:
+        raise BadInput(
+            say("the plugin kb is not switched on"), path=OWN_CONFIG, hint=say("add it there under plugins: - kb")
+        )
+    plugin.knowledge = kb
+
+
+def _refuse_foreign(target: str, root: str) -> None:
+    real, top = os.path.realpath(target), os.path.realpath(root)
+    if os.path.commonpath([real, top]) == real:
+        raise BadInput(say("the wiki cannot be built over the knowledge base itself"), path=target)
+    if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
+        raise BadInput(
+            say("the folder holds something else than a wiki, which building would delete"),
+            path=target,
+            hint=say("name an empty or a new folder"),
+        )
+
+
+@contextmanager
+def _config_file(kb: "KnowledgeBase") -> Iterator[str]:
+    """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
+    own = os.path.join(kb.root, OWN_CONFIG)
+    if os.path.isfile(own):
+        yield own
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="kb-wiki-") as folder:
+        docs = os.path.join(folder, "docs")
+        os.mkdir(docs)
+        path = os.path.join(folder, OWN_CONFIG)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(settings(kb, docs), file)
+        yield path
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Collect what mkdocs warns of."""
+    found: list[str] = []
+
+    class Collector(logging.Handler):
+        """Keeps the messages instead of printing them."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            """Keep one message."""
+            found.append(record.getMessage())
+
+    logger = logging.getLogger("mkdocs")
+    collector = Collector(logging.WARNING)
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)

@@ -1,0 +1,139 @@
+"""Pieces of markdown that stay what they are, whatever text stands in them."""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from kb.record import Reference
+from kb.text import one_line, slugify
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~!#])")
+_LOOKALIKES = str.maketrans({"<": "‹", ">": "›", '"': "”", "&": "&amp;"})
+_TICKS = re.compile(r"`+")
+_CITATION = re.compile(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,2}\d{3,9})\]")
+_CHAIN = re.compile(r"(?<![A-Za-z0-9_\]!\\])(?:\[(?:[\w.-]{1,100}:)?[A-Z]{1,2}\d{3,9}\])+")
+_DEFINITION = re.compile(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
+_REFERENCE = re.compile(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
+
+
+def plain(text: str) -> str:
+    """Return *text* on one line as markdown that shows exactly this text."""
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def code(text: str) -> str:
+    """Return *text* on one line as inline code, fit for a table cell."""
+    line = one_line(text).replace("|", "\\|")
+    if not line:
+        return ""
+    fence = "`" * (max((len(run) for run in _TICKS.findall(line)), default=0) + 1)
+    return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
+
+
+def bare(text: str) -> str:
+    """Return *text* for the places where themes print a title without escaping it, some after unescaping it."""
+    return one_line(text).translate(_LOOKALIKES)
+
+
+def link(label: str, uri: str, page: str) -> str:
+    """Return a link from *page* to *uri*, both relative to the wiki's top; *label* is markdown."""
+    path, _, anchor = uri.partition("#")
+    target = posixpath.relpath(path, posixpath.dirname(page) or ".") if path else ""
+    return f"[{label}](<{target}{'#' + anchor if anchor else ''}>)"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; every cell is markdown on one line in which a pipe is escaped."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def reference(words: str) -> Reference:
+    """Return what *words* ("D001", "shop:D001") refer to; a word of another form is an id as it stands."""
+    match = _REFERENCE.fullmatch(words.strip().strip("[]"))
+    return Reference(match.group(1) or "", match.group(2)) if match else Reference("", words)
+
+
+def cited(text: str, citation: Callable[[Reference], str]) -> str:
+    """Return the block of markdown *text* with its citations replaced; code stays, and a fence left open is closed."""
+    if "[" not in text and "```" not in text and "~~~" not in text:
+        return text
+    rows = text.split("\n")
+    tokens = _parsed(text)
+    in_code = {n for token in tokens if token.type in ("fence", "code_block") for n in range(*token.map)}
+    out = [row if n in in_code else _cited_line(row, citation) for n, row in enumerate(rows)]
+    return "\n".join(out) + _missing_fence(tokens, rows)
+
+
+def _cited_line(line: str, citation: Callable[[Reference], str]) -> str:
+    """Return *line* with its citations replaced; in a link, its definition or code they are none."""
+    if _DEFINITION.match(line):
+        return line
+    spans = iter([*_code_spans(line), (len(line), len(line))])
+    first, end = next(spans)
+    pieces: list[str] = []
+    start = 0
+    for chain in _CHAIN.finditer(line):
+        while end <= chain.start():
+            first, end = next(spans)
+        if first < chain.start():
+            continue
+        stop = chain.end()
+        if line[stop : stop + 1] in ("(", "["):
+            stop = line.rindex("[", chain.start(), stop)
+        pieces += [line[start : chain.start()], _replaced(line[chain.start() : stop], citation)]
+        start = stop
+    return "".join(pieces) + line[start:]
+
+
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Yield where inline code stands: a run of backticks up to the next run of the same length."""
+    runs = [match.span() for match in _TICKS.finditer(line)]
+    place = 0
+    while place < len(runs):
+        start, end = runs[place]
+        close = next((n for n in range(place + 1, len(runs)) if runs[n][1] - runs[n][0] == end - start), None)
+        if close is not None:
+            yield start, runs[close][1]
+        place = place + 1 if close is None else close + 1
+
+
+def _replaced(text: str, citation: Callable[[Reference], str]) -> str:
+    return _CITATION.sub(lambda match: citation(Reference(match.group(1) or "", match.group(2))), text)
+
+
+def _parsed(text: str) -> list[Any]:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).parse(text)
+
+
+def _missing_fence(tokens: list[Any], rows: list[str]) -> str:
+    """Return the closing line that an open fence at the end of the text lacks, or ""."""
+    last = tokens[-1] if tokens else None
+    if last is None or last.type != "fence":
+        return ""
+    first, end = last.map
+    row = rows[end - 1].strip()
+    closes = end - first > 1 and len(row) >= len(last.markup) and set(row) == {last.markup[0]}
+    return "" if closes else "\n" + last.markup
+
+
+def distinct(names: Iterable[str], joint: str) -> list[str]:
+    """Return *names* in order, numbered behind *joint* where one, upper or lower case, came before."""
+    taken: set[str] = set()
+    found = []
+    for stem in names:
+        name, number = stem, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{stem}{joint}{number}"
+        taken.add(name.casefold())
+        found.append(name)
+    return found
+
+
+def anchors(headings: Iterable[str]) -> list[str]:
+    """Return the anchor of each heading of one page, in order."""
+    return distinct((slugify(one_line(heading)) for heading in headings), "_")

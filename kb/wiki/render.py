@@ -1,0 +1,116 @@
+"""Markdown of the wiki to HTML in which no text can do more than be read.
+
+Records hold what agents and transcripts said. Raw HTML is shown as text, links lead to pages of the wiki or to http,
+https and mailto, and pictures become links, whatever extensions the site itself has switched on.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from kb.text import one_line
+from kb.wiki.markup import anchors
+
+OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
+LARGEST_COLOURED = 20_000
+"""Characters beyond which code is shown without colours."""
+
+
+class Heading(NamedTuple):
+    """A heading of a rendered page."""
+
+    level: int
+    anchor: str
+    text: str
+    """Plain text, not escaped."""
+
+
+class Rendered(NamedTuple):
+    """A page as HTML, with its headings in order."""
+
+    html: str
+    headings: tuple[Heading, ...]
+
+
+def rendered(text: str, target: Callable[[str], str], unsearched: str = "") -> Rendered:
+    """Return *text* as HTML; *target* answers a link inside the wiki with its address, or with "" if there is none.
+
+    The section under the last heading is kept from the theme's search if its heading is *unsearched*.
+    """
+    parser = _parser()
+    tokens = parser.parse(text)
+    found = [(tokens[n], _words(tokens[n + 1])) for n, token in enumerate(tokens) if token.type == "heading_open"]
+    slugs = anchors(words for _, words in found)
+    for (token, _), slug in zip(found, slugs, strict=True):
+        token.attrSet("id", slug)
+    if found and found[-1][1] == unsearched:
+        found[-1][0].attrSet("data-search-exclude", "")
+    for token in tokens:
+        if token.type == "inline":
+            _check_links(token.children or [], target)
+    headings = (Heading(int(token.tag[1]), slug, words) for (token, words), slug in zip(found, slugs, strict=True))
+    return Rendered(parser.renderer.render(tokens, parser.options, {}), tuple(headings))
+
+
+@cache
+def _parser() -> Any:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+def _words(token: Any) -> str:
+    parts = (
+        child.content or " " for child in token.children or [] if child.type in ("text", "code_inline", "softbreak")
+    )
+    return one_line("".join(parts))
+
+
+def _check_links(tokens: list[Any], target: Callable[[str], str]) -> None:
+    """Point every link to its page; what leads nowhere becomes marked text."""
+    open_links: list[str] = []
+    for token in tokens:
+        if token.type == "link_open":
+            href = str(token.attrGet("href") or "")
+            address = href if OUTSIDE.match(href) else target(href)
+            token.tag = "a" if address else "span"
+            token.attrs = {"href": address} if address else {"class": "kb-nowhere", "title": href}
+            open_links.append(token.tag)
+        elif token.type == "link_close":
+            token.tag = open_links.pop()
+
+
+def _image(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
+    source = str(tokens[index].attrGet("src") or "")
+    label = html.escape(tokens[index].content or source)
+    if OUTSIDE.match(source):
+        return f'<a href="{html.escape(source)}">{label}</a>'
+    return f'<span class="kb-nowhere" title="{html.escape(source)}">{label}</span>'
+
+
+def _fence(renderer: Any, tokens: list[Any], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    words = token.info.split()
+    return (
+        f'<div class="highlight"><pre><code>{_coloured(token.content, words[0] if words else "")}</code></pre></div>\n'
+    )
+
+
+def _coloured(code: str, language: str) -> str:
+    if not language or len(code) > LARGEST_COLOURED:
+        return html.escape(code)
+    from pygments import highlight  # type: ignore[import-untyped]
+    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return html.escape(code)
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))

@@ -1,0 +1,157 @@
+"""Decide whether a candidate says again what a record already says.
+
+The title finds what to compare and never decides alone: among real issue titles more than 0.8 alike, one in five or
+fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and neither title may name what the other
+puts something else in the place of.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kb.record import LIVE, Candidate, Record, Similar
+from kb.text import bigrams, normalise, run_terms, runs, word_terms
+from kb.writing.contradict import contradiction
+from kb.writing.lexicon import SENSES
+from kb.writing.statement import Statement, number_amounts, statement, stem
+
+THRESHOLD = 0.8
+"""Strictly above it two titles are compared further (SHI-23)."""
+
+BODY_AGREEMENT = 0.5
+"""Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)."""
+
+FACT_TERMS = 24
+"""Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
+
+_DIGIT = re.compile(r"\d")
+_CONDITIONS = frozenset({"except", "also"})
+
+
+class Match(NamedTuple):
+    """The record a candidate repeats or adds to."""
+
+    record: Record
+    score: float
+
+
+def score(one: str, other: str) -> float:
+    """Return the likeness of two titles for ranking (0.0–1.0): the Dice coefficient of their character bigrams.
+
+    It does not look at order and so is never below `similarity`.
+    """
+    return _dice(bigrams(one), bigrams(other))
+
+
+def similarity(one: str, other: str, above: float = 0.0) -> float:
+    """Return the likeness of two titles (0.0–1.0), the same for Chinese and English.
+
+    It is twice the length of the longest common subsequence of their character bigrams (`kb.text.bigrams`, so case,
+    width and punctuation do not count) over the number of bigrams of both. A result that is not over *above* may be
+    the upper bound `score` instead: then nothing heavy is loaded.
+    """
+    first, second = bigrams(one), bigrams(other)
+    bound = _dice(first, second)
+    if bound <= above or first == second:
+        return bound
+    from rapidfuzz.distance import Indel
+
+    return Indel.normalized_similarity(first, second)
+
+
+def _dice(first: Sequence[str], second: Sequence[str]) -> float:
+    if not first or not second:
+        return 0.0
+    common = Counter(first) & Counter(second)
+    return 2 * common.total() / (len(first) + len(second))
+
+
+def match(candidate: Candidate, records: Iterable[Record], threshold: float = THRESHOLD) -> Match | None:
+    """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record."""
+    near = [Match(record, similarity(candidate.title, record.title, threshold)) for record in records]
+    over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
+    return next((m for m in over if _agree(candidate, m.record)), None)
+
+
+def similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[Similar, ...]:
+    """Return the *n* records whose titles resemble the candidate's most, the likest first; none without a likeness."""
+    found = [Similar(r.id, r.scope, r.title, round(score(candidate.title, r.title), 3)) for r in records]
+    return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
+
+
+def _agree(candidate: Candidate, record: Record) -> bool:
+    """Tell whether all but the titles' likeness speaks for one record."""
+    return (
+        record.status in LIVE
+        and record.kind == candidate.kind
+        and record.scope == candidate.scope
+        and record.id not in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with)
+        and titles_agree(candidate.title, record.title)
+        and bodies_agree(candidate, record)
+        and contradiction(candidate, record) is None
+    )
+
+
+def titles_agree(one: str, other: str) -> bool:
+    """Tell whether two like titles mean the same thing.
+
+    They do not where numbers, duty, place or condition differ, or where each names something the other does not:
+    "cache user sessions" and "cache user profiles".
+    """
+    if normalise(one) == normalise(other):
+        return number_amounts(one) == number_amounts(other)
+    a, b = statement(one), statement(other)
+    if number_amounts(one) != number_amounts(other) or a.duty != b.duty or a.places != b.places:
+        return False
+    if a.marks & _CONDITIONS != b.marks & _CONDITIONS:
+        return False
+    if set(a.terms) == set(b.terms):
+        return a.terms == b.terms or not {"order", "over", "from"} & (a.marks | b.marks)
+    return not _replaces(a, b)
+
+
+def _replaces(a: Statement, b: Statement) -> bool:
+    """Tell whether each of the two has a word the other lacks; another writing of a word is no other word."""
+    gone = [term for term in a.terms if term not in b.terms]
+    come = [term for term in b.terms if term not in a.terms]
+    left = [term for term in gone if not any(_same_word(term, other) for other in come)]
+    right = [term for term in come if not any(_same_word(term, other) for other in gone)]
+    return bool(left and right)
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Tell whether two stems are writings of one word; digits never are."""
+    short, long = sorted((one, other), key=len)
+    alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
+    return alike and not _DIGIT.search(one + other)
+
+
+# -- bodies ---------------------------------------------------------------------------------------
+
+
+def bodies_agree(candidate: Candidate, record: Record) -> bool:
+    """Tell whether the two decisions speak of the same.
+
+    A side without a decision agrees. Else, of the weighty terms of either decision, BODY_AGREEMENT must stand in title,
+    decision or reason of the other side: one may say more than the other. Under titles that say the same, up to
+    FACT_TERMS new terms are a further fact and agree.
+    """
+    mine, theirs = weighty(candidate.decision), weighty(record.section("decision"))
+    if not mine or not theirs:
+        return True
+    same_title = set(statement(candidate.title).terms) == set(statement(record.title).terms)
+    if same_title and len(mine) <= FACT_TERMS:
+        return True
+    all_mine = mine | weighty(candidate.title) | weighty(candidate.why)
+    all_theirs = theirs.union(weighty(record.title), *(weighty(section.text) for section in record.sections))
+    return max(len(mine & all_theirs) / len(mine), len(theirs & all_mine) / len(theirs)) >= BODY_AGREEMENT
+
+
+def weighty(text: str) -> frozenset[str]:
+    """Return the terms of *text* that carry weight: stems of English words, bigrams of Chinese."""
+    terms: set[str] = set()
+    for run, unspaced in runs(text):
+        found = run_terms(run)[:-1] if unspaced else [stem(word) for word in word_terms(run)]
+        terms.update(term for term in found if SENSES.get(term, ("term",))[0] in ("term", "undo"))
+    return frozenset(terms)

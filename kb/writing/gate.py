@@ -1,0 +1,144 @@
+"""Decide whether a candidate matters enough to become a record.
+
+Any one ground is enough (SHI-19, RUYI "写入门槛"): it repeats over sessions, its impact is large, it is of use
+elsewhere, or a question of the self-check is answered with yes. Three times no keeps it in the session, whatever else
+holds. Who asks makes no difference: a person who types a candidate says the same things, as options.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.config import Config
+from kb.kinds import BY_NAME
+from kb.record import Candidate
+from kb.words import Said, say
+from kb.writing.objection import Objection
+from kb.writing.weight import matters, modules
+
+SURE = 0.5
+"""Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
+
+_STANDING = re.compile(
+    r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
+    r"|以后(?:都|一律|统一|不再|要|就|请|只|不|每)|^\s*以后|[，,。]以后|今后|从现在起|从今以?往?后|下次(?:再|遇|要|请|先|不)",
+    re.IGNORECASE,
+)
+_LESSON = re.compile(
+    r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b|\bmade this mistake (?:again|before|twice)"
+    r"|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
+    re.IGNORECASE,
+)
+
+
+class SelfCheck(NamedTuple):
+    """The three questions before writing (RUYI "写入前自检"), each answered with yes, no or not at all."""
+
+    affects_future: bool | None
+    reference_value: bool | None
+    prevents_repeat: bool | None
+
+
+class Admission(NamedTuple):
+    """Whether a candidate may be written, on which grounds, and what would answer the objections."""
+
+    admitted: bool
+    grounds: tuple[Said, ...] = ()
+    objections: tuple[Objection, ...] = ()
+
+
+def admission(candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = ()) -> Admission:
+    """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
+
+    *known_modules* are the folders of the project's modules, where the caller knows them.
+    """
+    answers = self_check(candidate)
+    if set(answers) == {False}:
+        return Admission(False, (), (_THREE_TIMES_NO,))
+    grounds = (
+        *_repeats(sightings, config),
+        *_weighs(candidate, known_modules),
+        *_is_reusable(candidate),
+        *_answered_yes(answers),
+    )
+    return Admission(True, grounds) if grounds else Admission(False, (), (_below(candidate, sightings, config),))
+
+
+def self_check(candidate: Candidate) -> SelfCheck:
+    """Return the answers to the three questions; what the caller left open is read from the text where it says so.
+
+    "From now on" and "以后都" say that it affects the future, "lesson learned" and "教训" that it prevents a repeated
+    mistake. Nothing in a text proves reference value, and no text proves a no. Below half a confidence the
+    text is not asked.
+    """
+    text = unicodedata.normalize("NFKC", f"{candidate.title}\n{candidate.decision}")
+    sure = _is_sure(candidate)
+    future, repeat = candidate.affects_future, candidate.prevents_repeat
+    return SelfCheck(
+        True if future is None and sure and _STANDING.search(text) else future,
+        candidate.reference_value,
+        True if repeat is None and sure and _LESSON.search(text) else repeat,
+    )
+
+
+def _repeats(sightings: int, config: Config) -> tuple[Said, ...]:
+    if sightings < config.repeat:
+        return ()
+    return (say("repeated: seen in {count} sessions", count=sightings),)
+
+
+def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Said, ...]:
+    """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
+    named = [say("large impact: {area}", area=area) for area in candidate.impact_areas]
+    if _is_sure(candidate):
+        read = {area: word for area, word in matters(candidate).items() if area not in candidate.impact_areas}
+        named += [say("large impact: {area} (“{word}”)", area=area, word=word) for area, word in read.items()]
+    touched = modules(candidate, known)
+    if len(touched) > 1:
+        names = ", ".join(touched)
+        named.append(say("large impact: touches {count} modules ({names})", count=len(touched), names=names))
+    return tuple(named)
+
+
+def _is_reusable(candidate: Candidate) -> tuple[Said, ...]:
+    if candidate.reusable:
+        return (say("reusable: useful in other projects"),)
+    if candidate.reusable is None and BY_NAME[candidate.kind].reusable:
+        return (say("reusable: a {kind} is made to be used again", kind=BY_NAME[candidate.kind].en.lower()),)
+    return ()
+
+
+def _answered_yes(answers: SelfCheck) -> tuple[Said, ...]:
+    said = (
+        say("self-check: it affects later decisions"),
+        say("self-check: it will be worth looking up"),
+        say("self-check: it prevents a repeated discussion or mistake"),
+    )
+    return tuple(sentence for sentence, answer in zip(said, answers, strict=True) if answer)
+
+
+def _is_sure(candidate: Candidate) -> bool:
+    return candidate.confidence is None or candidate.confidence >= SURE
+
+
+_THREE_TIMES_NO = Objection(
+    "self-check",
+    say("all three questions of the self-check are answered with no: it stays in the session"),
+    say("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
+)
+
+
+def _below(candidate: Candidate, sightings: int, config: Config) -> Objection:
+    """Return the objection to a candidate without a ground, with what to add, exactly."""
+    if _is_sure(candidate):
+        reason = say("below the gate: neither repeated, nor of large impact, nor reusable")
+    else:
+        reason = say("below the gate: with a confidence of {confidence}, words alone prove nothing",
+                     confidence=candidate.confidence)  # fmt: skip
+    remedy = say(
+        "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
+        "--affects-future yes; or wait until it is seen in {count} more session(s)",
+        count=config.repeat - sightings,
+    )
+    return Objection("gate", reason, remedy, refuses=False)

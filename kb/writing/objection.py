@@ -1,0 +1,22 @@
+"""One reason against writing a candidate, and what would answer it."""
+
+from typing import NamedTuple
+
+from kb.words import Said
+
+
+class Objection(NamedTuple):
+    """One reason to refuse or hold a candidate, and what would answer it."""
+
+    rule: str
+    """A short name that stays the same: "vague-title", "temporary", "gate", …"""
+    reason: Said
+    remedy: Said
+    """The one thing to do about it."""
+    refuses: bool = True
+    """False: the candidate is held, kept in the inbox until it is seen again or a person decides."""
+
+    @property
+    def holds(self) -> bool:
+        """Tell whether the candidate is only held."""
+        return not self.refuses

@@ -1,0 +1,216 @@
+"""Say what is wrong with a candidate as a text: its title, its length, its aim.
+
+Every rule is a function from a candidate and the settings to objections, and a word in RULES.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+
+from kb.config import Config
+from kb.record import Candidate
+from kb.text import clip, count, has_cjk
+from kb.words import Said, say
+from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
+from kb.writing.objection import Objection
+
+__all__ = ["RULES", "Objection", "karma", "objections", "reclassed", "vague"]
+
+Rule = Callable[[Candidate, Config], Iterator[Objection]]
+
+_GENERIC_ZH = (
+    "框架 决策 决定 规则 规范 约定 架构 优化 修改 更改 变更 更新 调整 改进 改动 改造 完善 修复 处理 解决 问题 "
+    "设计 方案 约束 接口 配置 设置 重构 系统 项目 工程 功能 代码 模块 技术 选型 选择 选用 采用 使用 说明 记录 "
+    "总结 相关 其他 其它 杂项 讨论 内容 需求 文档 测试 部署 后端 前端 数据库 服务 组件 逻辑 流程 策略 机制 "
+    "实现 开发 关于 部分 一些 新增 增加 添加 删除 常规 通用 基本 整体 必须 应该 需要 可以 进行 最终 初步 重要 "
+    "注意事项 注意 经验 教训 模式 偏好 清单 笔记 备注 事项 任务 工作 计划 目标 版本 bug"
+)
+_GENERIC_EN = (
+    "framework frameworks decision decisions decided decide rule rules architecture architectural optimize "
+    "optimise optimized optimization optimisation update updates updated updating fix fixes fixed fixing bug "
+    "bugs misc miscellaneous change changes changed refactor refactored refactoring improve improved "
+    "improvement improvements various note notes todo wip stuff thing things cleanup design designs config "
+    "configuration setup set up issue issues problem problems solution solutions new old general other "
+    "technology technologies tech stack choice choices choose chose chosen select selected selection code "
+    "codebase system systems project module modules feature features implementation implement implemented "
+    "minor major some small big the a an for of to and or in on our my we i with about this that it is are be "
+    "was were will must should shall can could do does not no use uses used using make made add added adding "
+    "remove removed removing backend frontend database server service services api apis test tests testing "
+    "deploy deployment documentation docs document work working task tasks approach strategy plan option "
+    "pattern patterns constraint constraints interface interfaces convention conventions guideline guidelines "
+    "standard standards practice practices important info information details data adr handling logic etc"
+)
+_GENERIC = re.compile("|".join(sorted(_GENERIC_ZH.split(), key=len, reverse=True)))
+_GENERIC_WORDS = frozenset(_GENERIC_EN.split())
+_PARTICLES = re.compile(r"[的了和与及在对为是于中等新旧些一下个各类将把被要用做改选定我们本该都也就]+")
+_POINTING = re.compile(
+    r"(?:\b(?:option|plan|approach|solution|alternative|variant|choice)|方案|选项|计划|第)\s?"
+    r"(?:[a-e]|\d{1,2}|one|two|three|first|second|[一二三四五甲乙丙丁])(?![a-z])(?:种|个)?"
+    r"|\b(?:it|this|that|these|those|them|one|former|latter|first|second|above|same|here|there)\b"
+    r"|它们?|这个?|那个?|这样|那样|这种|那种|这里|上述|以上|前者|后者|此",
+)
+_NUMBERING = re.compile(
+    r"^\s*(?:architectur(?:e|al) decision records?\b|\[[^\]]{1,20}\]|(?:adr|rfc)?[-\s#]*\d{1,5}(?=[\s.:)\-—、]))"
+    r"[\s.:)\-—、]*",
+    re.IGNORECASE,
+)
+_LATIN = re.compile(r"[^\W_\u2e80-\U000323af]+(?:[._'’+#-][^\W_\u2e80-\U000323af]+)*[+#]*")
+_UNSPACED = re.compile(r"[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U000323af]+")
+
+_COMMAND = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|my|every|of|these|those)\s+){0,3}"
+    r"(?:previous|prior|above|earlier|preceding|foregoing|existing|system)\s+"
+    r"(?:instruction|prompt|rule|message|direction|context|guideline|command|constraint)"
+    r"|\b(?:new|updated|real|hidden) (?:system )?instructions?\s*:|\byou are now\s+(?:an?|in|the|no longer)\b"
+    r"|\b(?:reveal|print|show|repeat|output|leak)\s+(?:me\s+)?(?:your|the)\s+(?:system|hidden|initial)\s+"
+    r"(?:prompt|instruction)"
+    r"|\b(?:do not|don't|never)\s+(?:tell|inform|notify|mention\s+(?:this|it)\s+to|ask)\s+(?:the\s+)?"
+    r"(?:user|human|operator)\b"
+    r"|\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|human|operator)\b"
+    r"|\bpretend (?:to be|you are)\b|\bjailbreak"
+    r"|</?(?:system|assistant|instructions?|system-reminder)>|\[/?INST\]|<\|im_start\|>"
+    r"|(?:忽略|无视|忘记|忘掉|不要理会|不用管|绕过|跳过)掉?你?"
+    r"(?:之前|以上|上述|上面|前面|先前|此前|所有|全部|一切|已有|系统)(?:的|所有|全部|一切|系统)*"
+    r"(?:指令|指示|提示词|提示|规则|要求|设定|命令|约束|限制)|你现在(?:是一|扮演|不再)|(?:输出|泄露|显示|打印|告诉我)你?的?系统提示"
+    r"|(?:不要|别|无需|不必|切勿)(?:告诉|告知|通知|询问|让)(?:用户|使用者)(?:知道)?|假装你是",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"(?ms)^(```|~~~).*?^\1|`[^`\n]*`")
+_COMMENT = re.compile(r"<!--\s*(?=\S)(?!-->)")
+_HIDDEN = re.compile(
+    "[\u200b\u200c\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]|(?<=[\\w\\s])\u200d|\u200d(?=[\\w\\s])"
+    "|(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0000-\U000e007f]"
+)
+_QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
+
+
+def objections(candidate: Candidate, config: Config) -> list[Objection]:
+    """Return every reason against the text of *candidate*; an empty list lets it through to the gate."""
+    return [objection for rule in RULES for objection in rule(candidate, config)]
+
+
+def vague(title: str) -> bool:
+    """Tell whether *title* could stand over any record: it has no word but generic ones (RUYI "锚点命名")."""
+    return count(title) > 0 and not _subject(_plain(title))
+
+
+def names_a_subject(candidate: Candidate, config: Config) -> Iterator[Objection]:
+    """Refuse a title without letters, one that could stand over any record, and one that only points."""
+    title = clip(candidate.title, 60)
+    remedy = say("say in the title what was decided about what, like “Use FastAPI as the backend framework”")
+    if count(candidate.title) == 0:
+        yield Objection("empty-title", say("the title has no word"), remedy)
+    elif vague(candidate.title):
+        yield Objection("vague-title", say("the title “{title}” could stand over any record", title=title), remedy)
+    elif not _subject(_POINTING.sub(" ", _plain(candidate.title))):
+        yield Objection(
+            "no-subject", say("the title “{title}” points at something it does not name", title=title), remedy
+        )
+
+
+def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
+    """Refuse what is too short to say something or too long to be read."""
+    length = count(candidate.title)
+    length += 0 if has_cjk(candidate.title) else length
+    if 0 < length < config.title_min:
+        yield Objection(
+            "short-title",
+            say("the title counts {count} 字; at least {limit} are needed", count=length, limit=config.title_min),
+            say("say in the title what was decided about what"),
+        )
+    if len(candidate.title) > config.title_max:
+        yield Objection(
+            "long-title",
+            say(
+                "the title has {count} characters; at most {limit} fit",
+                count=len(candidate.title),
+                limit=config.title_max,
+            ),
+            say("keep the decision in the title and move the rest into the text"),
+        )
+    body = count(f"{candidate.decision} {candidate.why}")
+    if body < config.body_min:
+        yield Objection(
+            "short-body",
+            say(
+                "decision and reason together count {count} 字; at least {limit} are needed",
+                count=body,
+                limit=config.body_min,
+            ),
+            say("say what holds from now on and why"),
+        )
+    whole = sum(count(text) for text in _texts(candidate).values())
+    if whole > config.body_max:
+        yield Objection(
+            "long-body",
+            say("the candidate counts {count} 字; at most {limit} fit", count=whole, limit=config.body_max),
+            say("keep the decision and its reasons, and link to the rest"),
+        )
+
+
+def lasts(candidate: Candidate, config: Config) -> Iterator[Objection]:
+    """Refuse a passing act: only what can affect later decisions is stored (SHI "只存能影响未来决策的东西")."""
+    if karma(candidate) == NEUTRAL:
+        yield Objection(
+            "temporary",
+            say("temporary: this holds for the session only"),
+            say("if it holds from now on, say so without “for now”, “temporarily”, “临时” or “先”"),
+        )
+
+
+def answers_something(candidate: Candidate, config: Config) -> Iterator[Objection]:
+    """Refuse what only asks."""
+    asked = sentences(candidate.decision) or [candidate.title]
+    if all(_QUESTION.search(sentence) for sentence in asked):
+        yield Objection(
+            "question", say("this is a question, not an answer"), say("write it when it is decided, with the answer")
+        )
+
+
+def tells_no_agent_what_to_do(candidate: Candidate, config: Config) -> Iterator[Objection]:
+    """Hold what speaks to the agent that will read it, or hides text from the person who reviews it."""
+    for field, text in _texts(candidate).items():
+        seen = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
+        command = _COMMAND.search(seen)
+        if command:
+            yield _held(
+                "instruction",
+                say("{field} tells an agent what to do: “{text}”", field=field, text=clip(command[0], 60)),
+            )
+        if _COMMENT.search(_CODE.sub("", text)):
+            yield _held("hidden-comment", say("{field} has an HTML comment, which a reader does not see", field=field))
+        hidden = _HIDDEN.search(text)
+        if hidden:
+            code = f"U+{ord(hidden[0]):04X}"
+            yield _held("hidden-characters", say("{field} has the invisible character {code}", field=field, code=code))
+
+
+RULES: tuple[Rule, ...] = (names_a_subject, has_a_fit_length, lasts, answers_something, tells_no_agent_what_to_do)
+
+
+def _held(rule: str, reason: Said) -> Objection:
+    remedy = say("remove it, or let a person read the candidate and promote it from the inbox")
+    return Objection(rule, reason, remedy, refuses=False)
+
+
+def _texts(candidate: Candidate) -> Mapping[str, str]:
+    """Return every text a reader of the record may get to see, by field."""
+    texts = {name: value for name, value in candidate._asdict().items() if isinstance(value, str)}
+    for name in ("impact", "tags", "impact_areas", "supersedes", "amends"):
+        texts[name] = "\n".join(getattr(candidate, name))
+    for name in ("claims", "coexists_with"):
+        texts[name] = "\n".join(f"{key}: {value}" for key, value in getattr(candidate, name).items())
+    texts["evidence"] = "\n".join(f"{evidence.quote}\n{evidence.source}" for evidence in candidate.evidence)
+    return texts
+
+
+def _plain(title: str) -> str:
+    return _NUMBERING.sub("", unicodedata.normalize("NFKC", title).lower())
+
+
+def _subject(title: str) -> bool:
+    """Tell whether a word of *title*, in lower case, is not generic: a spaced word or two unspaced characters."""
+    if any(word not in _GENERIC_WORDS and not word.isdigit() for word in _LATIN.findall(title)):
+        return True
+    left = (_PARTICLES.sub(" ", _GENERIC.sub(" ", run)) for run in _UNSPACED.findall(title))
+    return any(len(piece) > 1 for run in left for piece in run.split())

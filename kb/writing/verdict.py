@@ -1,0 +1,65 @@
+"""Decide what becomes of a candidate that may be written, given the records it might repeat or contradict."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.kinds import ADR_SECTIONS, BY_NAME
+from kb.record import Candidate, Record, Section, Similar, Status
+from kb.text import one_line
+from kb.words import Said, say
+from kb.writing.contradict import contradiction
+from kb.writing.dedup import match, similar
+
+
+class Decision(NamedTuple):
+    """What to do with a candidate."""
+
+    step: str
+    """create, merge or conflict."""
+    record: Record | None = None
+    """The existing record, for merge and conflict."""
+    reason: Said | None = None
+    similar: tuple[Similar, ...] = ()
+
+
+def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> Decision:
+    """Return what to do with *candidate* beside the live records *near* it.
+
+    A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike.
+    """
+    others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
+    alike = similar(candidate, near)
+    for record in others:
+        if reason := contradiction(candidate, record):
+            return Decision("conflict", record, reason, alike)
+    same = match(candidate, others, threshold)
+    if same:
+        reason = say("says the same as [{id}], titles {score} alike", id=same.record.id, score=f"{same.score:.2f}")
+        return Decision("merge", same.record, reason, alike)
+    return Decision("create", similar=alike)
+
+
+def sections_of(candidate: Candidate) -> tuple[Section, ...]:
+    """Return the sections a record of *candidate* has; what was not given is left out, never invented."""
+    texts = {
+        name: "\n".join(f"- `{path}`" for path in candidate.impact) if name == "impact" else getattr(candidate, name)
+        for name in ADR_SECTIONS
+    }
+    texts["evidence"] = "\n".join(
+        f"> {one_line(e.quote)}\n>\n> — {_origin(e.source, e.line, e.time)}\n" for e in candidate.evidence
+    )
+    return tuple(Section(name, "", text.strip()) for name, text in texts.items() if text.strip())
+
+
+def _origin(source: str, line: int, time: str) -> str:
+    return ", ".join(part for part in (source or "?", f"line {line}" if line else "", time) if part)
+
+
+def missing_sections(record: Record) -> tuple[str, ...]:
+    """Return the canonical names of the sections that *record*'s kind requires and it does not have."""
+    return tuple(name for name in BY_NAME[record.kind].required if not record.section(name).strip())
+
+
+def status_of(record: Record) -> str:
+    """Return the status a newly written *record* deserves: accepted when nothing required is missing."""
+    return Status.PROPOSED if missing_sections(record) else Status.ACCEPTED

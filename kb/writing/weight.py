@@ -1,0 +1,176 @@
+"""Weigh a candidate: which large matters its words and its paths touch (SHI "影响大", RUYI "写入门槛")."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from kb.record import Candidate
+
+WORDS: Mapping[str, re.Pattern[str]] = {
+    "architecture": re.compile(
+        r"\barchitectur|\bmicro-?services?\b|\bmonolith|\bevent[- ](?:driven|sourcing)|\bmessage (?:queue|bus|broker)"
+        r"|\bdatabase|\bpostgres|\bmysql\b|\bmariadb\b|\bsqlite\b|\bmongo(?:db)?\b|\bredis\b|\bkafka\b|\brabbitmq\b"
+        r"|\bframework\b|\borm\b|\btech(?:nology)? stack\b|\bprogramming language\b|\bdata model\b|\bschema migration"
+        r"|\bstorage (?:engine|layer|backend)|\bmessage format|\bwire format|\bprotocol\b|\bgrpc\b|\bgraphql\b"
+        r"|\brest api\b"
+        r"|\b(?:api|service) (?:gateway|mesh)|\bdeployment (?:model|target|topolog|platform)|\bkubernetes\b"
+        r"|\bmonorepo\b"
+        r"|\bdependency injection|\bplug-?in (?:system|interface)|\bmodule bound|\bpublic (?:api|interface)"
+        r"|\bback(?:wards?)?[- ]compatib|\bbreaking change|\bsharding\b|\breplication\b|\bmulti-?tenan|\bllm\b"
+        r"|\bvector store"
+        r"|架构|微服务|单体|事件驱动|消息(?:队列|总线|中间件)|中间件|数据库|存储(?:引擎|方案|层)|数据模型"
+        r"|表结构|框架|技术(?:栈|选型)"
+        r"|编程语言|通信协议|传输协议|网关|部署(?:方案|架构|平台|拓扑)|容器化|分库分表|读写分离"
+        r"|服务(?:拆分|网格|发现)|模块(?:边界|划分)"
+        r"|依赖注入|插件(?:机制|体系)|分层|公共接口|对外接口|向后兼容|不兼容变更|多租户|大模型|向量库",
+        re.IGNORECASE,
+    ),
+    "security": re.compile(
+        r"\bsecurity\b|\bsecurely?\b|\bvulnerab|\bauth\b|\bauthenticat|\bauthori[sz]|\boauth|\bjwt\b|\bencrypt"
+        r"|\bdecrypt|\btls\b"
+        r"|\bssl\b|\bcsrf\b|\bxss\b|\bssrf\b|\bsql injection|\bcommand injection|\bcredential|\bsecrets?\b"
+        r"|\bpasswords?\b|\baccess (?:control|token)|\brbac\b|\bsandbox|\bsaniti[sz]|\bprivilege|\bcve-\d"
+        r"|\bfirewall|\bmalware"
+        r"|\bredact|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
+        r"|凭证|凭据|越权"
+        r"|(?:访问|操作)?权限|注入攻击|注入漏洞|防火墙|沙箱|证书|验签|数字签名|跨站|防攻击|零信任",
+        re.IGNORECASE,
+    ),
+    "performance": re.compile(
+        r"\bperformance\b|\blatenc|\bthroughput|\bmemory leak|\bout of memory|\boom\b|\bbottleneck|\bn\+1\b"
+        r"|\bcach(?:e|es|ing)\b"
+        r"|\bqps\b|\bscalab|\bconcurren|\bdeadlock|\brace condition|\bslow (?:quer|path|start)|\bresponse time"
+        r"|\bconnection pool"
+        r"|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
+        r"|可扩展性",
+        re.IGNORECASE,
+    ),
+    "compliance": re.compile(
+        r"\bcomplian|\bgdpr\b|\bccpa\b|\bhipaa\b|\bpci[- ]?dss\b|\bsox\b|\bsoc ?2\b|\biso ?27001\b"
+        r"|\blicen[cs](?:e|ing|es)\b"
+        r"|\baudit(?:s|ed|ing|able| log| trail)?\b|\bdata (?:retention|residency|protection)|\bpersonal data\b"
+        r"|\bpii\b|\bprivacy\b"
+        r"|\bregulat(?:ory|ion|or)|\blegal(?:ly)? (?:requir|obligation|hold)"
+        r"|合规|隐私|个人(?:信息|数据)|个保法|网络安全法|数据安全法|等级保护|等保|审计|许可证|开源协议|法律"
+        r"|法规|监管|数据出境"
+        r"|(?:留存|保留|保存)期限|数据(?:留存|保留)",
+        re.IGNORECASE,
+    ),
+}
+"""The large matters and the words that name them, in both languages; a word that is common in small talk is left out."""
+
+_DENIED = re.compile(
+    r"(?:\bno|\bnot|\bnever|\bwithout|\bn't|\birrelevant to|\bunrelated to|\bnothing to do with)\s+"
+    r"(?:(?:a|an|any|the|have|has|affect\w*|chang\w*|touch\w*|impact\w*|related|relevant|about|to|for|on)\s+){0,4}$"
+    r"|(?:不影响|不涉及|无关|没有|与|不改变|不触及|无)\S{0,2}$",
+    re.IGNORECASE,
+)
+"""What right before a word takes it back: "no security impact", "不影响性能"."""
+
+_TRIVIAL = re.compile(
+    r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)"
+    r"|\b(?:typo|whitespace|indentation|wording|spelling|comment style|line length|blank line|import order)s?\b"
+    r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b"
+    r"|(?:重命名|改名).{0,20}(?:变量|参数|字段|函数|方法|常量|文件|类)|(?:变量|参数|函数|方法|常量)(?:名|重命名|改名)"
+    r"|错别字|拼写|缩进|空格|空行|格式化代码|(?:注释|文案|提示语|标签)(?:措辞|文字|写法|修改|改)|颜色|配色"
+    r"|字体|图标|边距|圆角",
+    re.IGNORECASE,
+)
+"""Titles of small matters; a large word beside them is only a name ("rename the variable auth_token")."""
+
+_HOLDERS = frozenset(
+    [
+        "src",
+        "lib",
+        "libs",
+        "pkg",
+        "packages",
+        "apps",
+        "app",
+        "services",
+        "modules",
+        "crates",
+        "cmd",
+        "internal",
+        "source",
+    ]
+    + [
+        "main",
+        "java",
+        "kotlin",
+        "scala",
+        "python",
+        "go",
+        "com",
+        "org",
+        "net",
+        "cn",
+        "io",
+        "components",
+        "projects",
+        ".",
+    ]
+)
+"""Folders that hold modules and are none."""
+_BESIDE = frozenset(
+    ["test", "tests", "doc", "docs", "spec", "specs", "__tests__", "examples", "scripts", "bench", "e2e"]
+)
+"""Folders that go along with every module."""
+
+
+def matters(candidate: Candidate) -> dict[str, str]:
+    """Return the large matters that title, decision, reasons or tags name, each with the word that names it.
+
+    A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
+    """
+    if _TRIVIAL.search(_folded(candidate.title)):
+        return {}
+    text = _folded("\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags)))
+    found: dict[str, str] = {}
+    for matter, words in WORDS.items():
+        for match in words.finditer(text):
+            if not _DENIED.search(text, max(0, match.start() - 60), match.start()):
+                found[matter] = _whole(text, match)
+                break
+    return found
+
+
+def modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the modules that the candidate's impact paths touch, sorted.
+
+    *known* are the folders of the project's modules, where the caller knows them. Without them, a module is the first
+    folder of a path that is neither a mere holder ("src", "packages", the project's own name) nor tests or docs; a
+    file that stands in no such folder touches none.
+    """
+    project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
+    found = (_known_module(path, known) if known else _module(path, project) for path in candidate.impact)
+    return tuple(sorted({module for module in found if module}))
+
+
+def _known_module(path: str, known: Sequence[str]) -> str:
+    parts = _parts(path)
+    fits = [folder for folder in known if parts[: len(_parts(folder))] == _parts(folder)]
+    return max(fits, key=len, default="")
+
+
+def _module(path: str, project: str) -> str:
+    parts = _parts(path)
+    folders = parts if path.endswith("/") else parts[:-1]
+    if any(folder.lower() in _BESIDE for folder in folders):
+        return ""
+    own = (f for f in folders if f.lower() not in _HOLDERS and f.lower().replace("-", "_") != project)
+    return next(own, "")
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.replace("\\", "/").split("/") if part and part != "."]
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _whole(text: str, match: re.Match[str]) -> str:
+    """Return the word in which *match* stands: patterns name the beginnings of words."""
+    rest = re.compile(r"[A-Za-z-]*").match(text, match.end()) if match[0][-1].isascii() else None
+    return match[0] + (rest[0] if rest else "")

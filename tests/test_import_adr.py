@@ -1,0 +1,561 @@
+"""Decision records of other tools: what is read, what is kept, and that both ends of a link agree."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.errors import BadRecord
+from kb.exchange.adr import because, read_adr
+from kb.exchange.adrfields import read_date, read_status, section_meant, title_and_number
+from kb.exchange.adrlinks import Link, links_in_front, links_in_text
+from kb.exchange.adrset import resolve
+from kb.markdown import read, render
+from kb.record import Status
+
+ADR_TOOLS = """# 4. DNS for hosts
+
+Date: 2017-07-05
+
+## Status
+
+Superceded by [15. DNS](0015-dns.md)
+
+Amended by [9. Names](0009-names.md)
+
+## Context
+
+Hosts need names.
+
+## Decision
+
+Keep one zone.
+
+## Consequences
+
+Everything in one place.
+"""
+NYGARD_ZH = """# ADR 3：使用 PostgreSQL
+
+## 状态
+
+已接受
+
+## 背景
+
+需要事务。
+
+## 决策
+
+使用 PostgreSQL。
+
+## 后果
+
+- 运维要懂它
+"""
+MADR2 = """# Use Markdown
+
+* Status: accepted
+* Deciders: Ann, Bo
+* Date: 2020-01-02
+
+Technical Story: issue 7
+
+## Context and Problem Statement
+
+Where to write?
+
+## Considered Options
+
+* Markdown
+* AsciiDoc
+
+## Decision Outcome
+
+Chosen option: "Markdown", because everybody reads it.
+
+### Positive Consequences
+
+* fast
+
+### Negative Consequences
+
+* plain
+
+## Links
+
+* Supersedes [ADR-0001](0001-wiki.md)
+"""
+MADR4 = """---
+# These are optional metadata elements.
+status: "superseded by [ADR-0123](0123-example.md)"
+date: 2024-03-04
+decision-makers: [Ann, Bo]
+tags: [db, api]
+nav_order: 12
+id: ADR-12
+---
+# Use a queue
+
+## Context and Problem Statement
+
+How do jobs wait?
+
+## Decision Drivers
+
+* simple
+
+## Considered Options
+
+* queue
+* cron
+
+## Decision Outcome
+
+Chosen option: "queue", because
+
+* it waits
+* it retries
+
+### Consequences
+
+* Good, because jobs survive
+
+### Confirmation
+
+Kill a worker and look.
+
+## More Information
+
+See the wiki.
+"""
+LOG4BRAINS = """# Use the slug as id
+
+- Status: superseded by [20201016-slug](20201016-slug.md)
+- Date: 2020-09-26
+- Tags: ids, files
+
+## Context and Problem Statement
+
+Numbers collide.
+
+## Considered Options
+
+- slug
+
+## Decision Outcome
+
+Chosen option: "slug".
+"""
+
+FORMS = [
+    (ADR_TOOLS, "doc/adr/0004-dns.md", "adr-tools", 4, "DNS for hosts", "superseded", "2017-07-05"),
+    (NYGARD_ZH, "adr/0003-pg.md", "nygard", 3, "使用 PostgreSQL", "accepted", ""),
+    (MADR2, "docs/adr/0002-md.md", "madr2", 2, "Use Markdown", "accepted", "2020-01-02"),
+    (MADR4, "d/0012-queue.md", "madr4", 12, "Use a queue", "superseded", "2024-03-04"),
+    (LOG4BRAINS, "docs/adr/20200926-slug-id.md", "log4brains", None, "Use the slug as id", "superseded", "2020-09-26"),
+    (MADR4.replace("decision-makers", "deciders").replace("### Confirmation", "### Proof"), "d/0012-q.md", "madr3", 12,
+     "Use a queue", "superseded", "2024-03-04"),
+    ("# Status quo\n\n## Ideas\n\nx\n", "d/0007-x.md", "plain", 7, "Status quo", "proposed", ""),
+    ("ADR 8: Setext\n=============\n\nStatus\n------\n\nAccepted\n\nDecision\n--------\n\nYes.\n", "8-x.md", "nygard", 8,
+     "Setext", "accepted", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "path", "form", "number", "title", "status", "date"), FORMS)
+def test_each_form_is_recognised(text, path, form, number, title, status, date):
+    found = read_adr(text, path)
+    record = found.record
+    assert (found.format, found.number, record.title, record.status, record.date) == (form, number, title, status, date)
+    assert record.kind == "decision"
+    assert record.extra.get("adr") == number
+    assert record.sources == (path,)
+
+
+def test_sections_have_canonical_names_and_others_their_headings():
+    record = read_adr(MADR4, "0012-queue.md").record
+    assert [(s.name, s.heading) for s in record.sections] == [
+        ("context", "Context and Problem Statement"),
+        ("", "Decision Drivers"),
+        ("alternatives", "Considered Options"),
+        ("decision", "Decision Outcome"),
+        ("why", "Why"),
+        ("impact", "Consequences"),
+        ("verification", "Confirmation"),
+        ("", "More Information"),
+    ]
+    assert record.section("why") == "* it waits\n* it retries"
+    assert record.section("impact") == "* Good, because jobs survive"
+    assert record.section("verification") == "Kill a worker and look."
+
+
+def test_positive_and_negative_consequences_stay_apart():
+    impact = read_adr(MADR2, "0002-md.md").record.section("impact")
+    assert impact == "### Positive Consequences\n\n* fast\n\n### Negative Consequences\n\n* plain"
+
+
+def test_unknown_front_and_fields_are_kept():
+    record = read_adr(MADR4, "0012-queue.md").record
+    assert record.extra == {
+        "adr": 12,
+        "original_status": "superseded by [ADR-0123](0123-example.md)",
+        "decision-makers": ["Ann", "Bo"],
+        "nav_order": 12,
+        "original_id": "ADR-12",
+    }
+    assert record.tags == ("db", "api")
+    assert read_adr(MADR2, "2-x.md").record.extra["deciders"] == "Ann, Bo"
+    assert read_adr(MADR2, "2-x.md").record.section("") == "Technical Story: issue 7"
+
+
+def test_chinese_headings_are_sections():
+    record = read_adr(NYGARD_ZH, "0003-pg.md").record
+    assert [s.name for s in record.sections] == ["context", "decision", "impact"]
+    assert record.section("decision") == "使用 PostgreSQL。"
+
+
+@pytest.mark.parametrize(("text", "path", *_), FORMS)
+def test_no_line_of_a_body_is_lost(text, path, _):
+    record = read_adr(text, path).record
+    kept = "\n".join(f"{s.heading}\n{s.text}" for s in record.sections) + str(record.extra) + " ".join(record.tags)
+    body = text.split("---\n", 2)[2] if text.startswith("---") else text
+    rows = [row.strip("#* -=") for row in body.splitlines()]
+    mapped = ("Status", "Date", "状态", "Superceded", "Amended", "Tags", "Accepted", "已接受", "Deciders")
+    for row in filter(None, rows):
+        assert row in kept or row.endswith(record.title) or row.startswith(mapped), row
+    if "Superceded" in text:
+        assert "Superceded by [15. DNS](0015-dns.md)\n\nAmended by" in kept
+
+
+@pytest.mark.parametrize(("text", "path", *_), FORMS)
+def test_an_import_is_written_and_read_as_a_record(text, path, _):
+    record = resolve([read_adr(text, path)]).records[0]
+    again = read(render(record).encode(), path)
+    assert again.extra == record.extra
+    assert (again.title, again.status, again.date, again.sources) == (
+        record.title, record.status, record.date, record.sources,
+    )  # fmt: skip
+    assert [s.text for s in again.sections] == [s.text for s in record.sections]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "reason"),
+    [
+        ("", "1-x.md", "empty"),
+        (" \n\n", "1-x.md", "empty"),
+        ("just words\n", "1-x.md", "no heading"),
+        ("```\n# code only\n```\n", "1-x.md", "no heading"),
+        ("# A\0B\n", "1-x.md", "binary"),
+        ("# How to help\n\n## Steps\n\nx\n", "CONTRIBUTING.md", "nothing shows"),
+        ("# 决策记录\n\n- [1](1.md)\n", "README.md", "nothing shows"),
+        ("# {short title}\n\n## Decision Outcome\n", "adr-template.md", "template"),
+        ("---\nstatus: [broken\n---\n# X\n", "1-x.md", "frontmatter"),
+        ("---\nstatus: x\n# X\n", "1-x.md", "frontmatter"),
+    ],
+)
+def test_what_is_no_record_is_named_with_the_reason(text, path, reason):
+    with pytest.raises(BadRecord, match=reason) as caught:
+        read_adr(text, path)
+    assert caught.value.path == path
+
+
+def test_headings_in_code_are_text():
+    text = "# 1. X\n\n## Decision\n\n```\n## Status\nRejected\n```\n"
+    record = read_adr(text, "0001-x.md").record
+    assert record.section("decision") == "```\n## Status\nRejected\n```"
+    assert record.status == Status.PROPOSED
+
+
+def test_crlf_and_byte_order_mark_read_the_same():
+    plain = read_adr(MADR4, "12-q.md")
+    assert read_adr("\ufeff" + MADR4.replace("\n", "\r\n"), "12-q.md") == plain
+
+
+def test_a_second_section_of_a_name_keeps_its_heading():
+    record = read_adr("# X\n\n## Options\n\na\n\n## Rejected alternatives\n\nb\n\n## Decision\n\nc\n", "1-x.md").record
+    assert [(s.name, s.heading) for s in record.sections][:2] == [
+        ("alternatives", "Options"),
+        ("", "Rejected alternatives"),
+    ]
+
+
+def test_a_remark_in_a_heading_stays():
+    record = read_adr("# X\n\n## Decision\n\nc\n\n## Consequences (2024, staging)\n\nd\n", "1-x.md").record
+    assert record.section("impact") == "(2024, staging)\n\nd"
+
+
+STATUSES = [
+    ("Accepted", "accepted", True, True),
+    ("✅ Accepted", "accepted", True, True),
+    ("{ accepted }", "accepted", True, True),
+    ("**Approved.**", "accepted", True, True),
+    ("Accepted (2024-01-02)", "accepted", True, False),
+    ("Accepted（随 #640 落地）", "accepted", True, False),
+    ("accepted; supersedes ADR-0045", "accepted", True, False),
+    ("Draft", "proposed", True, True),
+    ("草案", "proposed", True, True),
+    ("❌ Rejected (see [019](019-x.md))", "rejected", True, False),
+    ("Withdrawn", "rejected", True, False),
+    ("已废弃", "deprecated", True, True),
+    ("Superceded by [15](0015-x.md)", "superseded", True, False),
+    ("已被 ADR-0005 取代", "superseded", True, False),
+    ("被 [ADR-5](0005-x.md) 替代", "superseded", True, False),
+    ("Accepted\n\nSuperseded by [15](0015-x.md)", "superseded", True, False),
+    ("Superseded in part by ADR-0007", "accepted", True, False),
+    ("Partially superseded", "accepted", True, False),
+    ("部分被 ADR-0007 取代", "accepted", True, False),
+    ("不被取代", "proposed", False, False),
+    ("on hold", "proposed", False, False),
+    ("Acceptedish", "proposed", False, False),
+    ("proposed | accepted | rejected", "proposed", False, False),
+    ("✅ 生效 / ⚠️ 待验证 / ❌ 已废弃", "proposed", False, False),
+    ("", "proposed", False, False),
+]
+
+
+@pytest.mark.parametrize(("text", "status", "certain", "exact"), STATUSES)
+def test_status_words(text, status, certain, exact):
+    assert read_status(text)[:3] == (status, certain, exact)
+
+
+def test_an_unknown_status_is_kept_and_said():
+    found = read_adr("# 1. X\n\n## Status\n\non hold\n\n## Decision\n\nx\n", "1-x.md")
+    assert found.record.status == Status.PROPOSED
+    assert found.record.extra["original_status"] == "on hold"
+    assert [note.template for note in found.notes] == ["the status “{status}” is not known; it is taken as proposed"]
+
+
+DATES = [
+    ("2024-01-15", "2024-01-15", True),
+    ("{ 2024-1-5 }", "2024-01-05", True),
+    ("2024年1月5日", "2024-01-05", True),
+    ("2024/01/05 （决策）", "2024-01-05", False),
+    ("September 23, 2023", "2023-09-23", True),
+    ("3rd Oct 2023", "2023-10-03", True),
+    ("23/02/2018", "2018-02-23", True),
+    ("02/23/2018", "2018-02-23", True),
+    ("05/05/2018", "2018-05-05", True),
+    ("05/02/2018", "", True),
+    ("2024-02-30", "", True),
+    ("soon", "", False),
+]
+
+
+@pytest.mark.parametrize(("text", "date", "exact"), DATES)
+def test_dates(text, date, exact):
+    assert read_date(text) == (date, exact)
+
+
+def test_an_unclear_date_is_read_as_its_folder_shows():
+    def dated(name, date):
+        return read_adr(f"# {name}\n\nDate: {date}\n\n## Decision\n\nx\n", f"d/{name}.md")
+
+    records = resolve([dated("1-a", "05/02/2018"), dated("2-b", "23/02/2018")]).records
+    assert [record.date for record in records] == ["2018-02-05", "2018-02-23"]
+    alone = resolve([dated("1-a", "05/02/2018")]).records[0]
+    assert (alone.date, alone.extra["original_date"]) == ("", "05/02/2018")
+    mixed = resolve([dated("1-a", "05/02/2018"), dated("2-b", "23/02/2018"), dated("3-c", "02/23/2018")]).records
+    assert mixed[0].date == ""
+
+
+@pytest.mark.parametrize(
+    ("heading", "title", "number"),
+    [
+        ("12. Use X", "Use X", 12),
+        ("0002. 用检查", "用检查", 2),
+        ("ADR-012: Use X", "Use X", 12),
+        ("ADR：鉴权", "鉴权", None),
+        ("[ADR-7] Use X", "Use X", 7),
+        ("Architecture Decision Record: Config", "Config", None),
+        ("3、缓存", "缓存", 3),
+        ("28 Scanning", "Scanning", 28),
+        ("3.5 roadmap", "3.5 roadmap", None),
+        ("10 things to know", "10 things to know", None),
+    ],
+)
+def test_titles_lose_their_number(heading, title, number):
+    assert title_and_number(heading, 28) == (title, number)
+
+
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [
+        ("Consequences", "impact"),
+        ("2. 决策", "decision"),
+        ("二、背景", "context"),
+        ("Decision (决策)", "decision"),
+        ("Considered Options <!-- optional -->", "alternatives"),
+        ("**Status:**", "status"),
+        ("Decision Drivers", ""),
+    ],
+)
+def test_section_names(heading, name):
+    assert section_meant(heading) == name
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        ('Chosen option: "A", because it is small.', "it is small."),
+        ("选择方案 A，因为它小。", "它小。"),
+        ("Chosen option: A, because:\n\n* one\n* two\n\nMore.", "* one\n* two"),
+        ('Chosen option: "A".', ""),
+        ("We do A because B.", ""),
+        ("Chosen option: A, because {justification}.", ""),
+    ],
+)
+def test_reasons_are_verbatim(outcome, reason):
+    assert because(outcome) == reason
+    assert reason in outcome
+
+
+LINKS = [
+    ("Superseded by [ADR-0060](0060-x.md) and [ADR-0061](0061-y.md)", [("superseded_by", "0060-x.md", False), ("superseded_by", "0061-y.md", False)]),
+    ("**Superseded in part by [ADR-0013](0013-x.md)**", [("superseded_by", "0013-x.md", True)]),
+    ("⌛️ Superseded by [036. Multi](036-multi.md)", [("superseded_by", "036-multi.md", False)]),
+    ("This decision **supersedes [ADR-0045](0045-x.md)**.", [("supersedes", "0045-x.md", False)]),
+    ("- Supersedes ADR-7", [("supersedes", "7", False)]),
+    ("Note: this ADR supersedes some aspects of [ADR-15](adr-015.md)", [("supersedes", "adr-015.md", True)]),
+    ("This supersedes ADR-0078's mechanism", [("supersedes", "0078", True)]),
+    ("Amends [ADR-0058](0058-x.md) in part", [("amends", "0058-x.md", True)]),
+    ("> Amended by [9. Names](0009-names.md)", [("amended_by", "0009-names.md", False)]),
+    ("Partially superseded by [a](https://github.com/o/r/blob/main/adr/0003-a.md)", [("superseded_by", "0003-a.md", True)]),
+    ("本决策取代 [ADR-0003](0003-x.md)。", [("supersedes", "0003-x.md", False)]),
+    ("已被 ADR-0005 取代", [("superseded_by", "0005", False)]),
+    ("部分被 [ADR-0005](0005-x.md) 取代", [("superseded_by", "0005-x.md", True)]),
+    ("被 ADR-9 修订", [("amended_by", "9", False)]),
+    ("Supersedes nothing. Motivated by [ADR-0001](0001-x.md).", []),
+    ("It does not supersede ADR-0007.", []),
+    ("ADR-0040 is superseded by ADR-0041.", []),
+    ("ADR-0007 不被取代。", []),
+    ("This replaces [the old page](https://example.org/page).", []),
+    ("Supersedes the deploy clause of\n[ADR-0024](0024-x.md)", [("supersedes", "0024-x.md", True)]),
+    ("```\nSupersedes ADR-7\n```", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "links"), LINKS)
+def test_links_are_statements_about_oneself(text, links):
+    assert links_in_text(text) == tuple(Link(*link) for link in links)
+
+
+def test_links_in_front():
+    values = {"supersedes": ["0003-x.md", 7], "superseded-by": "[ADR-9](0009-y.md)", "amends": None, "title": "ADR-1"}
+    assert links_in_front(values) == (
+        Link("supersedes", "0003-x.md"),
+        Link("supersedes", "7"),
+        Link("superseded_by", "0009-y.md"),
+    )
+
+
+def adr(number, status="Accepted", words="", path=""):
+    text = f"# {number}. Choice {number}\n\n## Status\n\n{status}\n\n## Decision\n\nDo {number}.\n\n{words}\n"
+    return read_adr(text, path or f"adr/{number:04d}-choice.md")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (adr(1, "Superseded by [2](0002-choice.md)"), adr(2)),
+        (adr(1), adr(2, "Accepted\n\nSupersedes [1](0001-choice.md)")),
+        (adr(1, "Superseded by ADR-0002"), adr(2, words="Supersedes ADR-1")),
+        (adr(1, "Superseded by [2](../adr/0002-choice.md#status)"), adr(2)),
+        (adr(1, "被 ADR-2 取代"), adr(2)),
+    ],
+)
+def test_both_ends_agree_whichever_says_it(old, new):
+    result = resolve([new, old])
+    assert result.records[0].supersedes == ("D001",)
+    assert result.records[1].status == Status.SUPERSEDED
+    assert not any("answers" in problem.said.template for problem in result.problems)
+
+
+def test_a_mark_that_was_missing_is_set_and_said():
+    result = resolve([adr(1), adr(2, words="Supersedes ADR-1")])
+    assert [(p.path, str(p.said)) for p in result.problems] == [
+        ("adr/0001-choice.md", "D002 supersedes it, its own status does not say so")
+    ]
+
+
+def test_a_proposal_supersedes_nothing_yet():
+    result = resolve([adr(1), adr(2, "Proposed", "Supersedes ADR-1")])
+    assert [record.status for record in result.records] == ["accepted", "proposed"]
+    assert result.records[1].supersedes == ("D001",)
+    assert str(result.problems[0].said) == "D002 would supersede it, but is proposed"
+
+
+def test_what_supersedes_in_part_amends():
+    result = resolve([adr(1, "Superseded in part by ADR-2"), adr(2, words="Supersedes ADR-1")])
+    assert [record.status for record in result.records] == ["accepted", "accepted"]
+    assert (result.records[1].supersedes, result.records[1].amends) == ((), ("D001",))
+
+
+def test_links_that_lead_nowhere_are_said():
+    result = resolve([adr(1, "Superseded by [9](0009-gone.md)"), adr(2, words="Amends ADR-2")])
+    assert [str(problem.said) for problem in result.problems] == [
+        "superseded_by 0009-gone.md: no imported file answers to that",
+        "superseded, but no imported record supersedes it",
+    ]
+
+
+def test_a_number_two_files_have_is_ambiguous():
+    twins = [adr(1, path="adr/0001-a.md"), adr(1, path="adr/0001-b.md")]
+    result = resolve([*twins, adr(2, words="Supersedes ADR-1")])
+    assert [record.id for record in result.records] == ["D001", "D003", "D002"]
+    assert result.records[2].supersedes == ()
+    assert {problem.said.template for problem in result.problems} == {
+        "the number {number} belongs to {path} too",
+        "{relation} {target}: several files answer to that: {paths}",
+    }
+
+
+def test_the_same_number_in_another_folder_is_found_beside_the_link():
+    imports = [
+        adr(1, path="a/0001-x.md"),
+        adr(1, path="b/0001-y.md"),
+        adr(2, words="Supersedes ADR-1", path="b/2-z.md"),
+    ]
+    result = resolve(imports)
+    assert result.records[2].supersedes == (result.records[1].id,) == ("D003",)
+
+
+def test_two_that_supersede_each_other_are_said():
+    result = resolve([adr(1, words="Supersedes ADR-2"), adr(2, words="Supersedes ADR-1")])
+    assert sorted(len(record.supersedes) for record in result.records) == [0, 1]
+    assert any("each other" in problem.said.template for problem in result.problems)
+
+
+def test_ids_in_use_stay_free_of_imports():
+    result = resolve([adr(1), adr(5)], taken=["D001", "D009", "C020"])
+    assert [record.id for record in result.records] == ["D010", "D005"]
+    assert str(result.problems[0].said) == "the id D001 is in use already"
+
+
+def test_records_without_a_number_follow_by_date():
+    later = read_adr(LOG4BRAINS.replace("2020-09-26", "2021-01-01"), "20210101-b.md")
+    result = resolve([later, read_adr(LOG4BRAINS, "20200926-a.md"), adr(7)])
+    assert [record.id for record in result.records] == ["D009", "D008", "D007"]
+
+
+words = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=40)
+bodies = st.lists(
+    st.one_of(
+        words,
+        st.sampled_from(
+            ["## Status", "## 决策", "### Consequences", "```", "Accepted", "---", "| a | b |", "Date: 1/2/2020"]
+        ),
+    ),
+    max_size=14,
+).map("\n".join)
+
+
+@given(bodies)
+def test_any_text_is_read_or_refused(body):
+    try:
+        found = read_adr("# 1. X\n\n" + body, "0001-x.md")
+    except BadRecord:
+        return
+    kept = " ".join(f"{s.heading} {s.text}" for s in found.record.sections) + str(dict(found.record.extra))
+    for row in body.splitlines():
+        if row.startswith("| a") or row == "---":
+            assert row in kept or "\n---" in body
+    assert resolve([found]).records[0].id == "D001"
