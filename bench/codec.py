@@ -56,7 +56,7 @@ def main() -> int:
         for variant, text in _variants(file.read_bytes().decode("utf-8")):
             for trial in (*_front_trials(text), *_block_trials(text)):
                 _run(trial, f"{file.name} ({variant})", done, refused, wrong)
-    print(f"{len(files)} files in 3 variants, {sum(done.values())} edits, {len(wrong)} with a byte changed outside")
+    print(f"{len(files)} files in 3 variants, {sum(done.values())} edits, {len(wrong)} violations")
     for name, count in sorted(done.items()):
         print(f"  {count:6} {name}")
     for name, count in refused.most_common():

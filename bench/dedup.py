@@ -3,9 +3,9 @@
     python bench/dedup.py
 
 The labelled pairs of tests/pairs are always measured: `dev.tsv`, which the rules were written against, and
-`heldout.tsv`, which was written after them. With KB_BENCH_DATA, a folder of public data, also every pair of decision
-records inside one repository (`adr/`), an issue tracker with known duplicates (`retrieval/gitbugs_hadoop/`) and sentence
-pairs (`pairs/`).
+`heldout.tsv`, which was written after them; and every record against every other row's candidate, which should be
+strangers. With KB_BENCH_DATA, a folder of public data, also every pair of decision records inside one repository
+(`adr/`), an issue tracker with known duplicates (`retrieval/gitbugs_hadoop/`) and sentence pairs (`pairs/`).
 """
 
 import csv
@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
@@ -71,6 +71,25 @@ def labelled(path: str) -> None:
     print("\n".join(wrong))
 
 
+def strangers(paths: Iterable[str]) -> None:
+    """Print what the rules say of every record against the candidates of all other rows of its language."""
+    rows: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                rows[row["language"]].append(row)
+    print("\nrecords against the candidates of other rows")
+    for language, those in rows.items():
+        found = [
+            f"    {got}: {a['record_title']} | {b['candidate_title']}"
+            for a, b in permutations(those, 2)
+            for old in (record(a["record_title"], a["record_decision"]),)
+            if (got := outcome(old, b["candidate_title"], b["candidate_decision"])) != "other"
+        ]
+        print(f"  {language}: {len(found)} of {len(those) * (len(those) - 1)} are seen as the same or a contradiction")
+        print("\n".join(found))
+
+
 # -- public data ----------------------------------------------------------------------------------
 
 
@@ -92,8 +111,8 @@ def decision_records(folder: str) -> Iterator[tuple[str, str, str, str]]:
 
 def _decision_of(text: str) -> str:
     parts = re.split(r"(?m)^#{2,3} +(.+)$", text)
-    found = (body for heading, body in zip(parts[1::2], parts[2::2], strict=False) if section_named(heading) == "decision")
-    return next(found, "").strip()
+    bodies = zip(parts[1::2], parts[2::2], strict=True)
+    return next((body for heading, body in bodies if section_named(heading) == "decision"), "").strip()
 
 
 def decisions(folder: str) -> None:
@@ -176,10 +195,12 @@ def sentence_pairs(path: str) -> None:
         print(f"  {name:18} precision {share(right, len(found))}  recall {share(right, positive)}")
 
 
-def main(arguments: Iterable[str]) -> None:
+def main() -> None:
     """Print every measurement whose data is there."""
-    for name in ("dev", "heldout"):
-        labelled(os.path.join(ROOT, "tests", "pairs", f"{name}.tsv"))
+    paths = [os.path.join(ROOT, "tests", "pairs", f"{name}.tsv") for name in ("dev", "heldout")]
+    for path in paths:
+        labelled(path)
+    strangers(paths)
     data = os.environ.get("KB_BENCH_DATA", "")
     if not data:
         print("\nset KB_BENCH_DATA to a folder of public data for more")
@@ -191,4 +212,4 @@ def main(arguments: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -157,7 +157,7 @@ def headings(text: str, level: int = 2) -> list[Heading]:
         for match in _HEADING.finditer(text.replace("\r", "\n"))
         if len(match.group(1)) <= level and not (code and line_of(text, match.start()) - 1 in code)
     ]
-    ends = [match.start() for match in marks[1:]] + [len(text)]
+    ends = [match.start() for match in marks[1:]] + [len(text)] * bool(marks)
     return [
         Heading(level, title_of(m.group(2)), m.start(), min(_after_line(text, m.end()), len(text)), end)
         for m, end in zip(marks, ends, strict=True)

@@ -2,16 +2,31 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kb.errors import BadInput
 from kb.kinds import KINDS, kind_named
-from kb.record import Candidate, Evidence
+from kb.record import GLOBAL, Candidate, Evidence
+from kb.text import clip
 from kb.words import Said, say
 
 AREAS = ("architecture", "security", "performance", "compliance", "modules")
 MAX_INPUT = 16_000_000
+
+_PROJECT = re.compile(r"project/(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f-\x9f]+")
+_HALF = re.compile("[\ud800-\udfff]")
+_SHOWN = 60
+"""Characters of a caller's word that a message repeats."""
+_TYPES: Mapping[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 _TEXT = {"type": "string"}
 _WORDS = {"type": "array", "items": _TEXT}
@@ -84,7 +99,10 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def parse(data: bytes, source: str = "-") -> list[Candidate]:
-    """Return the candidates in the JSON *data*; raise BadInput naming the item, the field and what it should be."""
+    """Return the candidates in the JSON *data*; raise BadInput naming the item, the field and what it should be.
+
+    A field that stands in one object twice is refused: no order of fields means anything in JSON.
+    """
     if len(data) > MAX_INPUT:
         raise BadInput(
             say("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT),
@@ -99,12 +117,35 @@ def parse(data: bytes, source: str = "-") -> list[Candidate]:
     if not text.strip():
         raise BadInput(say("the input is empty"), path=source, hint=say("the form of a candidate: kb write --schema"))
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_without_doubles)
     except json.JSONDecodeError as error:
         raise BadInput(say("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno) from None
     except RecursionError:
         raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
+    except _Doubled as error:
+        raise BadInput(
+            say("the field {key} stands in one object twice", key=clip(error.key, _SHOWN)), path=source
+        ) from None
+    except ValueError:
+        raise BadInput(say("not valid JSON: {problem}", problem="a number has too many digits"), path=source) from None
     return candidates(value, source)
+
+
+class _Doubled(ValueError):
+    """An object has the field *key* twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise _Doubled(key)
+        values[key] = value
+    return values
 
 
 def candidates(value: object, source: str = "-") -> list[Candidate]:
@@ -120,15 +161,12 @@ def as_json(candidate: Candidate) -> dict[str, Any]:
     """Return *candidate* in its JSON form, without what is empty; `candidates` reads it back equal."""
     values = {key: value for key, value in candidate._asdict().items() if value not in ("", (), None) and value != {}}
     values = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+    values = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
     if candidate.evidence:
         values["evidence"] = [
             {k: v for k, v in e._asdict().items() if v} | {"quote": e.quote} for e in candidate.evidence
         ]
     return {**values, "kind": candidate.kind, "title": candidate.title}
-
-
-def _refuse_constant(name: str) -> None:
-    raise json.JSONDecodeError(f"{name} is no JSON number", name, 0)
 
 
 def _candidate(item: object, place: str) -> Candidate:
@@ -145,9 +183,9 @@ def _candidate(item: object, place: str) -> Candidate:
     }
     kind = kind_named(str(values["kind"]))
     assert kind is not None
-    if "project" in values:
-        project = values.pop("project")
-        values.setdefault("scope", f"project/{project}" if project else "")
+    project = values.pop("project", "")
+    if project:
+        values["scope"] = f"project/{project}"
     values["evidence"] = tuple(Evidence(**evidence) for evidence in values.get("evidence", ()))
     return Candidate(**{**values, "kind": kind.name})
 
@@ -159,42 +197,67 @@ def _problems(item: Mapping[str, Any]) -> Iterator[Said]:
             yield say("the field {key} is missing or no text", key=key)
     for key, value in item.items():
         if key not in properties:
-            yield say("there is no field {key}", key=key)
-        elif not _fits(value, properties[key]) and key != "kind":
-            yield say(
-                "the field {key} must be {wanted}, not {kind}",
-                key=key,
-                wanted=_wanted(properties[key]),
-                kind=_json_type(value),
-            )
+            yield say("there is no field {key}", key=clip(key, _SHOWN))
+        elif key != "kind" and value is not None:
+            yield from _misfits(value, properties[key], key)
     if isinstance(item.get("kind"), str) and kind_named(item["kind"]) is None:
         yield say(
             "there is no kind {kind}; there are: {kinds}",
-            kind=item["kind"],
+            kind=clip(item["kind"], _SHOWN),
             kinds=", ".join(k.name for k in KINDS),
         )
+    yield from _scope_problems(item.get("scope"), item.get("project"))
 
 
-def _fits(value: object, schema: Mapping[str, Any]) -> bool:
-    """Tell whether *value* has the type and range *schema* asks for; null stands for an absent optional field."""
-    if value is None:
-        return True
+def _scope_problems(scope: object, project: object) -> Iterator[Said]:
+    if isinstance(project, str) and project:
+        if scope and scope != f"project/{project}":
+            yield say("the fields {one} and {other} contradict each other", one="scope", other="project")
+        scope = f"project/{project}"
+    if isinstance(scope, str) and scope not in ("", GLOBAL) and not _PROJECT.fullmatch(scope):
+        yield say("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
+
+
+def _misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Said]:
+    """Yield what keeps *value* from being what *schema* asks for at *place*."""
+    if not _has_type(value, schema):
+        yield say(
+            "the field {key} must be {wanted}, not {kind}", key=place, wanted=_wanted(schema), kind=_json_type(value)
+        )
+    elif isinstance(value, str):
+        if _HALF.search(value):
+            yield say("the field {key} holds half a character (a lone surrogate)", key=place)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _misfits(inner, schema["items"], f"{place}[{number}]")
+    elif isinstance(value, dict):
+        yield from _misfits_inside(value, schema, place)
+
+
+def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Said]:
+    inner, rest = schema.get("properties", {}), schema["additionalProperties"]
+    for key in schema.get("required", ()):
+        if key not in value:
+            yield say("the field {key} is missing or no text", key=f"{place}.{key}")
+    for key, item in value.items():
+        if key not in inner and not rest:
+            yield say("there is no field {key}", key=f"{place}.{clip(key, _SHOWN)}")
+        else:
+            inside = f"{place}.{clip(key, _SHOWN)}"
+            yield from _misfits(key, _TEXT, inside)
+            yield from _misfits(item, inner.get(key, rest), inside)
+
+
+def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
+    """Tell whether *value* itself, without what is in it, has the type and range *schema* asks for."""
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if _json_type(value) not in kinds and not (_json_type(value) == "integer" and "number" in kinds):
         return False
-    if isinstance(value, list):
-        return all(item is not None and _fits(item, schema["items"]) for item in value)
-    if isinstance(value, dict):
-        inner, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
-        named = all(key in value for key in schema.get("required", ()))
-        return named and all(
-            item is not None and (_fits(item, inner[key]) if key in inner else rest and _fits(item, rest))
-            for key, item in value.items()
-        )
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return math.isfinite(value) and schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
+        within: bool = schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
+        return within
     return True
 
 
@@ -208,5 +271,6 @@ def _wanted(schema: Mapping[str, Any]) -> str:
 
 
 def _json_type(value: object) -> str:
-    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "null")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity"
+    return next((name for kind, name in _TYPES.items() if isinstance(value, kind)), "null")

@@ -41,7 +41,7 @@ HELP: Mapping[str, str] = {
     "missing": 'What becomes of a record that lacks required sections: "propose" (⚠️ 待验证) or "refuse".',
     "title_similarity": "Title similarity (0.0–1.0), strictly above which two records are compared as duplicates.",
     "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",
-    "title_min": "Shortest title, in 字 (a CJK character or another word counts one).",
+    "title_min": "Shortest title, in 字 (a CJK character counts one, another word two).",
     "title_max": "Longest title, in characters.",
     "body_min": "Shortest text of decision and reason together, in 字.",
     "body_max": "Longest candidate, in 字.",

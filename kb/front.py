@@ -216,7 +216,11 @@ def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
         (_edit(rows, read.entries, key, value, newline(text), path) for key, value in changes.items()),
         key=lambda edit: (edit.first, edit.rank),
     )
-    return text[: span.start] + "".join(_applied(rows, edits)) + text[span.end :]
+    new = "".join(_applied(rows, edits))
+    others = {key: entry.value for key, entry in read.entries.items() if key not in changes}
+    if not all(edit.new for edit in edits) and not _holds(new, others):
+        new = "".join(_applied(rows, [_with_gap(rows, edit) for edit in edits]))
+    return text[: span.start] + new + text[span.end :]
 
 
 class _Edit(NamedTuple):
@@ -240,6 +244,7 @@ def _edit(rows: list[str], entries: Mapping[str, "Entry"], key: str, value: obje
     known = entries.get(key)
     if known is None:
         place = _place(rows, entries, key)
+        end = "\n" if end == "\r" and rows[place : place + 1] == ["\n"] else end
         lead = rows[first.line][: first.column] if (first := next(iter(entries.values()), None)) else ""
         new = "" if value is None else f"{lead}{entry(key, value)}{end}"
         return _Edit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
@@ -252,6 +257,20 @@ def _edit(rows: list[str], entries: Mapping[str, "Entry"], key: str, value: obje
     end = rows[last][len(rows[last].rstrip("\r\n")) :]
     new = "" if value is None else f"{row[:colon]} {scalar(value)}{comment.group(1) if comment else ''}{end}"
     return _Edit(known.line, last + 1, new, len(KEYS) + 1)
+
+
+def _holds(source: str, values: Mapping[str, Any]) -> bool:
+    """Tell whether *source* still has *values*."""
+    entries = _load(source, "").entries
+    return all(key in entries and repr(entries[key].value) == repr(value) for key, value in values.items())
+
+
+def _with_gap(rows: list[str], edit: _Edit) -> _Edit:
+    """Return a removal with the empty and indented rows behind it, which a block scalar before it would take over."""
+    after = edit.after
+    while not edit.new and edit.first < after < len(rows) and rows[after][0] in " \t\r\n":
+        after += 1
+    return edit._replace(after=after)
 
 
 def _last(rows: list[str], entry: "Entry") -> int:

@@ -52,15 +52,17 @@ class Kind(NamedTuple):
     """The hint in which it appears: "t1", "t2" or ""."""
     reusable: bool = False
     """True where the kind is by its nature of use elsewhere (SHI "可复用")."""
+    always: bool = False
+    """True where a starting session is told every record of the kind, whatever its task."""
 
 
 KINDS: tuple[Kind, ...] = (
     Kind("decision", "D", "Decision", "决策", required=ADR_SECTIONS, karma="正业", hint="t2"),
-    Kind("constraint", "C", "Constraint", "约束", required=ADR_SECTIONS, karma="戒律", hint="t1"),
+    Kind("constraint", "C", "Constraint", "约束", required=ADR_SECTIONS, karma="戒律", hint="t1", always=True),
     Kind("interface", "I", "Interface", "接口", required=ADR_SECTIONS, karma="正业", hint="t2"),
     Kind("pitfall", "P", "Pitfall", "问题", karma="恶业", category="anti-pattern", hint="t1"),
     Kind("pattern", "M", "Pattern", "模式", karma="正业", category="pattern", hint="t1", reusable=True),
-    Kind("preference", "U", "Preference", "偏好", required=("decision",), karma="习气", category="preference"),
+    Kind("preference", "U", "Preference", "偏好", required=("decision",), karma="习气", category="preference", always=True),
     Kind(
         "checklist",
         "CK",

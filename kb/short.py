@@ -1,6 +1,7 @@
 """The short form of a record: `[D001] title`, then one line each for why, impact and rollback."""
 
 import re
+from collections.abc import Sequence
 
 from kb.kinds import ADR_SECTIONS, section_label
 from kb.record import Record
@@ -86,3 +87,25 @@ def _prose(text: str) -> str:
 def _plain(text: str) -> str:
     """Return *text* on one line without emphasis, code marks and the targets of links."""
     return one_line(re.sub(r"\*\*|__|`", "", _LINK.sub(r"\1", text)))
+
+
+def table(records: Sequence[Record], language: str) -> str:
+    """Return *records* as a markdown table of decision, date and reason; what a cell cannot hold is escaped (MBANK-05)."""
+    head = ("ID", "决策", "日期", "原因") if language == "zh" else ("ID", "Decision", "Date", "Reason")
+    rows = [head, ("---",) * len(head)]
+    rows += [(r.id, r.title, r.date, gist(r.section("why"))) for r in records]
+    return "\n".join(
+        "| " + " | ".join(one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in row) + " |"
+        for row in rows
+    )
+
+
+def beside(old: Record, new: Record, language: str) -> str:
+    """Return two records beside each other, field by field, as a markdown table."""
+    rows = [(f"[{old.id}] {old.title}", f"[{new.id}] {new.title}"), ("---", "---")]
+    for name in ADR_SECTIONS:
+        one, other = gist(old.section(name), name, 200), gist(new.section(name), name, 200)
+        if one or other:
+            label = section_label(name, language)
+            rows.append((f"{label}: {one or '–'}", f"{label}: {other or '–'}"))
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows) + "\n"

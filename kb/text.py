@@ -24,7 +24,7 @@ _INVISIBLE = re.compile(
 _HALF = re.compile("[\ud800-\udfff]")
 _ITEM = re.compile(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
 _SENTENCE_END = re.compile(
-    rf"(?:[。！？]+|[!?]+(?=[\s{CJK}]|[\"'”’)）]|\Z)|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)\.+(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*",
+    rf"(?:[。！？]+|(?<![!?])[!?]++(?=[\s{CJK}]|[\"'”’)）]|\Z)|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\.)\.++(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*",
     re.IGNORECASE,
 )
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
@@ -53,6 +53,11 @@ def tokens(text: str) -> int:
 def normalise(text: str) -> str:
     """Return *text* for comparison: NFKC, lower case, every run of punctuation and space one space."""
     return _GAP.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def folded(text: str) -> str:
+    """Return *text* as a plain scan compares it: NFKC and without case."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def one_line(text: str) -> str:

@@ -160,8 +160,7 @@ def load(source: str, max_depth: int) -> Front:
     try:
         front: Any = YAMLHandler().load(source, Loader=partial(_Loader, max_depth=max_depth))
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), mark.line + 1 if mark else 1) from None
+        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), _line_of(error, source)) from None
     return Front(*front)
 
 
@@ -176,6 +175,14 @@ def _meaning(word: str) -> Any:
     except ValueError:
         return word
     return number if repr(number) == word or ("e" in word and repr(number) == word.replace(".0e", "e")) else word
+
+
+def _line_of(error: yaml.YAMLError, source: str) -> int:
+    """Return the line to look at: where what is never closed begins, else where the parser stumbled."""
+    mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if mark and began and mark.line >= len(_LINE_END.findall(source)):
+        mark = began
+    return int(mark.line) + 1 if mark else 1
 
 
 def _line(event: Any) -> int:

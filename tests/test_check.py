@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -811,3 +812,13 @@ def test_the_ci_templates_run_the_check() -> None:
     config = yaml.safe_load(folder.joinpath("pre-commit-config.yaml").read_text("utf-8"))
     [hook] = config["repos"][0]["hooks"]
     assert (hook["id"], hook["entry"], hook["pass_filenames"]) == ("kb-check", "kb check", False)
+
+
+def test_the_hook_definition_and_the_template_agree() -> None:
+    root = Path(__file__).parent.parent
+    [hook] = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    template = yaml.safe_load((root / "kb/templates/ci/pre-commit-config.yaml").read_text("utf-8"))
+    own = template["repos"][0]["hooks"][0]
+    assert {key: own[key] for key in ("id", "entry", "language", "files", "pass_filenames")} == {
+        key: hook[key] for key in ("id", "entry", "language", "files", "pass_filenames")
+    }

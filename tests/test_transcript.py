@@ -38,7 +38,12 @@ def lines(*records: object) -> bytes:
 
 def test_reads_who_said_what_and_where() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}
-    answer = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "坏了"}], "is_error": True}
+    answer = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "坏了"}],
+        "is_error": True,
+    }
     transcript = read(lines(user("请修复构建"), agent({"type": "text", "text": "好的。"}, call), user([answer])))
     human, spoke, tool = transcript.messages
     assert (human.line, human.origin, human.texts, human.time) == (1, "human", ("请修复构建",), "2026-03-01T10:00:00Z")
@@ -75,7 +80,10 @@ def test_knows_a_person_from_the_rest(record: dict[str, Any], origin: str) -> No
 
 
 def test_a_wrapper_beside_a_prompt_is_not_part_of_it() -> None:
-    blocks = [{"type": "text", "text": "<ide_opened_file>a.py</ide_opened_file>"}, {"type": "text", "text": "为什么慢？"}]
+    blocks = [
+        {"type": "text", "text": "<ide_opened_file>a.py</ide_opened_file>"},
+        {"type": "text", "text": "为什么慢？"},
+    ]
     assert read(lines(user(blocks))).messages[0].texts == ("为什么慢？",)
 
 
@@ -152,11 +160,16 @@ def test_no_bytes_make_it_fail(data: bytes) -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["type", "message", "content", "text", "input", "tool_use_id", "attachment", "prompt", "id"]),
-        inner | st.sampled_from(["user", "assistant", "text", "tool_use", "tool_result", "attachment", "queued_command"]),
-        max_size=5,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "message", "content", "text", "input", "tool_use_id", "attachment", "prompt", "id"]
+            ),
+            inner
+            | st.sampled_from(["user", "assistant", "text", "tool_use", "tool_result", "attachment", "queued_command"]),
+            max_size=5,
+        )
     ),
     max_leaves=12,
 )

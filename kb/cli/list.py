@@ -38,7 +38,9 @@ def command(
     row = kind_named(kind) if kind else None
     if kind and row is None:
         raise click.UsageError(f"there is no kind {kind}; there are: {', '.join(k.name for k in KINDS)}")
-    records = kb.records(Filter(row.name if row else "", status, (scope,) if scope else (), tag, since))
+    records = kb.records(
+        Filter((row.name,) if row else (), (status,) if status else (), (scope,) if scope else (), tag, since)
+    )
     if category:
         names = {k.name for k in KINDS if k.category == category}
         records = [record for record in records if record.kind in names]

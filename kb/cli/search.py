@@ -37,7 +37,7 @@ def command(
     from kb.knowledge import Filter
 
     row = kind_named(kind) if kind else None
-    wanted = Filter(row.name if row else kind, status, (scope,) if scope else (), tag, since)
+    wanted = Filter(_one(row.name if row else kind), _one(status), _one(scope), tag, since)
     answers = kb.recall(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
     if as_json:
         print_json(
@@ -56,3 +56,7 @@ def command(
         click.echo(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
         if answer.snippet:
             click.echo(f"       {answer.snippet}")
+
+
+def _one(word: str) -> tuple[str, ...]:
+    return (word,) if word else ()

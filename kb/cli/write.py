@@ -44,7 +44,9 @@ _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
 @click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, source: str | None, schema: bool, dry_run: bool, as_json: bool, **given: Any) -> None:
+def command(
+    ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, as_json: bool, **given: Any
+) -> None:
     """Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.
 
     \b

@@ -104,34 +104,27 @@ def _imported(
 ) -> Imported:
     notes: list[Said] = []
     title, number = _title(text, path, values, heading, notes)
-    status_part = next((part.text.strip() for part in rest if section_meant(part.heading) == "status"), "")
+    status_part = next(filter(None, (p.text.strip() for p in rest if section_meant(p.heading) == "status")), "")
     said = flat(values.get("status")) or found.status or _first_lines(status_part)
     status, status_kept = _status(said, status_part, notes)
     day, day_kept = _date(flat(values.get("date")) or found.date, path, notes)
     extra: dict[str, Any] = {"adr": number} if number is not None else {}
-    extra |= status_kept | day_kept | dict(found.others) | _kept_keys(values)
+    extra |= status_kept | day_kept | dict(found.others) | _said_twice(values, found, heading) | _kept_keys(values)
     record = Record(
         id="",
         kind="decision",
         title=title,
         status=status,
         date=day,
-        tags=words(values.get("tags")) or found.tags,
+        tags=tuple(dict.fromkeys((*words(values.get("tags")), *found.tags))),
         sources=(path,),
         extra=extra,
-        sections=_sections(found.rest, rest, status_part if not read_status(status_part).exact else ""),
+        sections=_sections(found.rest, rest, status),
     )
     day_first = is_day_first(flat(values.get("date")) or found.date)
-    links = _unique((*links_in_front(values), *links_in_text(f"{said}\n\n{found.rest}", *_texts(rest))))
+    stated = links_in_text(f"{said}\n\n{found.rest}", *(part.text for part in rest))
+    links = tuple(dict.fromkeys((*links_in_front(values), *stated)))
     return Imported(record, _format(path, values, heading, found, rest), number, links, tuple(notes), path, day_first)
-
-
-def _texts(rest: list[Part]) -> tuple[str, ...]:
-    return tuple(part.text for part in rest)
-
-
-def _unique(links: tuple[Link, ...]) -> tuple[Link, ...]:
-    return tuple(dict.fromkeys(links))
 
 
 def _title(text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Said]) -> tuple[str, int | None]:
@@ -186,6 +179,17 @@ def _date(said: str, path: str, notes: list[Said]) -> tuple[str, dict[str, str]]
     return read.date or date_in_name(path), {} if read.date and read.exact else {"original_date": one_line(said)}
 
 
+def _said_twice(values: Mapping[str, Any], found: Fields, heading: str) -> dict[str, str]:
+    """Return what the text says otherwise than the front, and the front's title where the text has its own."""
+    twice = (("status", found.status), ("date", found.date), ("title", heading))
+    both = [(key, flat(values.get(key)), text) for key, text in twice if text and flat(values.get(key))]
+    return {
+        "original_title" if key == "title" else f"{key}_in_text": front_says if key == "title" else text
+        for key, front_says, text in both
+        if front_says != text
+    }
+
+
 def _kept_keys(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the frontmatter that has no field of its own; a key that means another thing to kb is set apart."""
     mapped = ("status", "date", "title", "tags")
@@ -204,7 +208,7 @@ _BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：
 _LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
-def _sections(preamble: str, rest: list[Part], status: str) -> tuple[Section, ...]:
+def _sections(preamble: str, rest: list[Part], status: Status) -> tuple[Section, ...]:
     """Return the record's sections in the order of the file; the first of a name has it, others keep their heading."""
     found: list[Section] = []
     taken = {section_meant(part.heading) for part in rest}
@@ -213,7 +217,8 @@ def _sections(preamble: str, rest: list[Part], status: str) -> tuple[Section, ..
     for part in rest:
         name, text = section_meant(part.heading), part.text.strip("\n")
         if name == "status":
-            found += [Section("", part.heading, text)] if text.strip() and status else []
+            mapped = read_status(text).exact and read_status(text).status == status
+            found += [Section("", part.heading, text)] if text.strip() and not mapped else []
             continue
         first = name and not any(section.name == name for section in found)
         pieces = _split_outcome(text, taken) if name == "decision" and first else [("", "", text)]

@@ -81,6 +81,8 @@ _CHINESE_BY = re.compile(
 _CHINESE = re.compile(
     rf"{_SELF_ZH}(?P<part>部分)?(?P<verb>取代|替代|替换|修订|修正)(?!者|方案|品)了?\s*[:：]?(?P<refs>.*)", re.DOTALL
 )
+_VERB = re.compile(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
+_MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 _KEEPS_SENTENCE = 160
@@ -92,6 +94,7 @@ def links_in_text(*texts: str) -> tuple[Link, ...]:
     return tuple(
         link
         for text in texts
+        if _VERB.search(text) and _REF.search(text)
         for paragraph in _paragraphs(text)
         if _REF.search(paragraph)
         for sentence in _SENTENCE.split(paragraph)
@@ -104,7 +107,7 @@ def _paragraphs(text: str) -> Iterator[str]:
     code = code_lines(text)
     rows: list[str] = []
     for number, line in enumerate([*lines(text), ""]):
-        bare = re.sub(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])", "", line).strip()
+        bare = _MARKUP.sub("", line).strip()
         begins = not bare or number in code or line.lstrip().startswith(("#", "|")) or _starts_anew(line)
         if begins and rows:
             yield " ".join(rows)

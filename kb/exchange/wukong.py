@@ -10,21 +10,21 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from kb.blocks import contained, escape
 from kb.errors import BadRecord
 from kb.exchange.adrparts import PREAMBLES, preamble_heading
 from kb.exchange.wukongfields import FORM, HEAD, line_for, read_line, wanted, written_value
-from kb.fences import code, code_lines
+from kb.fences import code_lines
 from kb.front import lines
 from kb.kinds import BY_PREFIX, section_label, section_named
-from kb.markdown import contained, escape
 from kb.record import GLOBAL, Record, Section
-from kb.text import has_cjk, one_line
+from kb.text import one_line
 from kb.words import say
 
 USER_HEADING = "User notes (用户笔记)"
 
 _ANCHOR = re.compile(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*(.*?)[ \t]*$")
-_TOP = re.compile(r" {0,3}##?[ \t]")
+_TOP = re.compile(r" {0,3}##?(?:[ \t]|$)")
 _SECTION = re.compile(r" {0,3}###[ \t]+(.*?)[ \t]*$")
 _RULE = re.compile(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
 _HASHES = re.compile(r"( {0,3})(#+)(?=[ \t\n]|$)")
@@ -51,6 +51,7 @@ def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     rows = lines(text)
+    language = "zh" if re.search(r"\*\*(?:状态|日期)", text) else "en"
     fenced = _fenced(rows)
     records: list[Record] = []
     before: list[str] = []
@@ -64,7 +65,7 @@ def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
         end = next((n for n in range(number + 1, len(rows)) if n not in fenced and _TOP.match(rows[n])), len(rows))
         inside = {n - number - 1 for n in range(number + 1, end) if n in fenced}
         region = _Region(match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside)
-        records.append(_record(region, match[1], "".join(before), scope, path))
+        records.append(_record(region, match[1], "".join(before), language, scope, path))
         before, number = [], end
     if not records:
         raise BadRecord(
@@ -80,14 +81,14 @@ def _fenced(rows: list[str]) -> set[int]:
     starts = [n for n, row in enumerate(rows) if n and row.startswith("## [")]
     found: set[int] = set()
     for first, end in pairwise([0, *starts, len(rows)]):
-        part = code("".join(rows[first:end]))
-        if part.left_open:
+        inside = code_lines("".join([*rows[first:end], "# \n"]))
+        if end < len(rows) and end - first in inside:
             return set(code_lines("".join(rows)))
-        found.update(first + n for n in part.lines)
+        found.update(first + n for n in inside if n < end - first)
     return found
 
 
-def _record(region: _Region, prefix: str, before: str, scope: str, path: str) -> Record:
+def _record(region: _Region, prefix: str, before: str, language: str, scope: str, path: str) -> Record:
     form: dict[str, Any] = {"before": before} if before.strip() else {}
     cut = [n for n, row in enumerate(region.rows) if n not in region.code and _SECTION.match(row.rstrip("\n"))]
     ends = [*cut, len(region.rows)]
@@ -109,7 +110,7 @@ def _record(region: _Region, prefix: str, before: str, scope: str, path: str) ->
     record = record._replace(sections=sections, user=_shifted(user, -2) + "\n" if user else "")
     if "impact" not in values:
         record = record._replace(impact=impact_paths(record.section("impact")))
-    form |= _departures(record, head.strip("\n"), rest, texts, headings, scope)
+    form |= _departures(record, head.strip("\n"), rest, texts, language, scope)
     return _with_form(record, form)
 
 
@@ -146,21 +147,9 @@ def _read_head(head: str) -> tuple[dict[str, Any], str]:
     return values, "".join(rest).strip("\n")
 
 
-def _departures(
-    record: Record, head: str, rest: str, texts: list[str], headings: list[str], scope: str
-) -> dict[str, Any]:
-    """Return how an anchor departs from the canonical form of its language."""
-    form: dict[str, Any] = {}
-    whole = {language: _head(record, rest, language, scope) for language in ("zh", "en")}
-    language = next((one for one, canonical in whole.items() if canonical == head), "")
-    if not language:
-        form["head"] = head
-        language = "zh" if has_cjk(head) else "en"
-    named = {section.name: section.heading for section in record.sections if section.name}
-    odd = {name: heading for name, heading in named.items() if heading != heading_for(name, language)}
-    if odd:
-        same = [one for one in _STYLES if all(_STYLES[one](name) == heading for name, heading in named.items())]
-        form["headings"] = same[0] if same else odd
+def _departures(record: Record, head: str, rest: str, texts: list[str], language: str, scope: str) -> dict[str, Any]:
+    """Return how an anchor departs from the canonical form in the *language* of its file."""
+    form: dict[str, Any] = {} if _head(record, rest, language, scope) == head else {"head": head}
     if texts and all(re.match(r"\n[^\n]", text) for text in texts):
         form["loose"] = True
     return form
@@ -180,16 +169,14 @@ def _with_form(record: Record, form: Mapping[str, Any]) -> Record:
 
 # -- writing --------------------------------------------------------------------------------------
 
-_STYLES: Mapping[str, Any] = {
-    "en": lambda name: section_label(name, "en"),
-    "zh": lambda name: section_label(name, "zh"),
-    "both": lambda name: f"{section_label(name, 'en')} ({section_label(name, 'zh')})",
-}
 
-
-def heading_for(name: str, language: str) -> str:
-    """Return the canonical heading of the section *name*: "Decision" in English, "Decision (决策)" in Chinese."""
-    return str(_STYLES["both" if language == "zh" else "en"](name))
+def heading_for(section: Section, language: str) -> str:
+    """Return the heading of *section* as it was written, else "Decision" in English, "Decision (决策)" in Chinese."""
+    written = one_line(section.heading)
+    if not section.name or section_named(written) == section.name:
+        return written or "…"
+    label = section_label(section.name, "en")
+    return f"{label} ({section_label(section.name, 'zh')})" if language == "zh" else label
 
 
 def render(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str:
@@ -209,8 +196,7 @@ def _anchor(record: Record, language: str, scope: str) -> str:
     gap = "\n" if form.get("loose") else ""
     for section in record.sections:
         if section.name or section.heading not in PREAMBLES:
-            heading = _written_heading(section, form, language)
-            blocks.append(f"### {heading}\n{gap}{_inside(section.text)}")
+            blocks.append(f"### {heading_for(section, language)}\n{gap}{_inside(section.text)}")
     if record.user.strip():
         blocks.append(f"### {USER_HEADING}\n{gap}{_shifted(contained(record.user.strip(chr(10))), 3)}\n")
     blocks.append("---\n" if form.get("rule") else "")
@@ -222,16 +208,6 @@ def _inside(text: str) -> str:
     """Return a section's *text* as it stands under its heading: no rank above its own, no fence left open."""
     bare = text.strip("\n")
     return _shifted(escape(bare), 1) + "\n" if bare else ""
-
-
-def _written_heading(section: Section, form: Mapping[str, Any], language: str) -> str:
-    if not section.name:
-        return one_line(section.heading) or "…"
-    style = form.get("headings")
-    if isinstance(style, Mapping):
-        return str(style.get(section.name) or heading_for(section.name, language))
-    known = isinstance(style, str) and style in _STYLES
-    return str(_STYLES[str(style)](section.name)) if known else heading_for(section.name, language)
 
 
 def _head(record: Record, preamble: str, language: str, scope: str) -> str:

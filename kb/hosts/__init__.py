@@ -7,7 +7,6 @@ nothing to say, 1 kb failed; 2 (deny) is never used by mistake, hence no click h
 import json
 import os
 import sys
-from typing import Any
 
 from kb.home import found
 
@@ -56,12 +55,12 @@ def _answer(words: list[str]) -> int:
     return _called(event, payload, root)
 
 
-def _says_nothing(event: str, payload: dict[str, Any]) -> bool:
+def _says_nothing(event: str, payload: dict[str, object]) -> bool:
     """Tell whether an event can be answered without looking: an empty prompt."""
     return event == "UserPromptSubmit" and not str(payload.get("prompt") or "").strip()
 
 
-def _called(event: str, payload: dict[str, Any], root: str) -> int:
+def _called(event: str, payload: dict[str, object], root: str) -> int:
     from kb.hosts import claude, events
 
     try:

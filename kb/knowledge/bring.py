@@ -67,22 +67,27 @@ def _bring(
     if same:
         return writing.verdict("unchanged", same, [])
     kb = writing.kb
-    follow = {
-        key: tuple(renamed.get((record.scope, old), old) for old in getattr(record, key))
-        for key in ("supersedes", "amends")
-    }
     sections, masks = [], set()
     for section in record.sections:
         text, masked = redact.redact(section.text, kb.config.private_words)
         masks |= {mask.rule for mask in masked}
         sections.append(section._replace(text=text))
-    record = record._replace(
-        uid=record.uid or ulid(kb.now()), title=one_line(redact.redact(record.title)[0]), sections=tuple(sections), date=record.date,
-        path=f"{folder_of(record.scope, BY_NAME[record.kind].folder)}/{record.id}-{slugify(record.title)}.md", **follow,
-    )  # fmt: skip
-    writing.add(record, "imported")
+    kind = BY_NAME[record.kind]
+
+    def follow(ids: Sequence[str]) -> tuple[str, ...]:
+        return tuple(renamed.get((record.scope, old), old) for old in ids)
+
+    done = record._replace(
+        uid=record.uid or ulid(kb.now()),
+        title=one_line(redact.redact(record.title)[0]),
+        sections=tuple(sections),
+        supersedes=follow(record.supersedes),
+        amends=follow(record.amends),
+        path=f"{folder_of(record.scope, kind.folder)}/{record.id}-{slugify(record.title)}.md",
+    )
+    writing.add(done, "imported")
     said: list[Said] = [say("masked: {rules}", rules=", ".join(sorted(masks)))] if masks else []
-    return writing.verdict("created", record, said)
+    return writing.verdict("created", done, said)
 
 
 def _text(record: Record) -> str:

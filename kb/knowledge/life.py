@@ -180,7 +180,9 @@ def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:
             moments.append(
                 Moment("dormant", change.time, kb.words(say("until a task needs it")), change.commit, change.author)
             )
-    for use in kb.uses(record):
+    from kb.knowledge.recall import uses
+
+    for use in uses(kb, record):
         moments.append(Moment(use.stage, use.time, use.cause, "", ""))
     return sorted(moments, key=lambda moment: moment.time)
 
@@ -188,7 +190,7 @@ def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:
 def _stage(operation: str, first: bool) -> str:
     if first:
         return "seeded"
-    return "obsolete" if operation in ("superseded", "status") else "updated"
+    return "obsolete" if operation in ("superseded", "status", "review") else "updated"
 
 
 def label(status: str) -> str:

@@ -1,11 +1,25 @@
 """The way out: query → index → rank → budget → form."""
 
+import json
+import os
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.record import Record
+from kb.kinds import KINDS
+from kb.reading import hints, rank
+from kb.reading import query as queries
+from kb.reading.hints import Hint
+from kb.reading.rank import Hit
+from kb.record import GLOBAL, LIVE, Record
+from kb.store.index import ALL, Filter
 
 if TYPE_CHECKING:
-    pass
+    from kb.knowledge import KnowledgeBase
+
+USES = "uses.jsonl"
+"""What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
+_PROBED = 40
 
 
 class Answer(NamedTuple):
@@ -15,4 +29,155 @@ class Answer(NamedTuple):
     score: float
     """The higher the better; comparable within one answer list only."""
     snippet: str
-    """The words around the first match, matches between « and »."""
+    """The words around the first match, each match between « and »."""
+
+
+def recall(
+    kb: "KnowledgeBase", query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
+) -> list[Answer]:
+    """Return at most *limit* records that answer *query*, best first.
+
+    First those that the index finds with every term, then those in which a plain scan finds every term (parts of
+    words), and only where there is none of either those with some of the terms.
+    """
+    from kb.reading.snippet import snippet
+
+    index = kb.fresh()
+    hits = [
+        Hit(record, score, True) for record, score in index.search(queries.match_expression(query), wanted, 3 * limit)
+    ]
+    if len(hits) < limit:
+        known = {hit.record.path for hit in hits}
+        terms = queries.folded(query).split()
+        hits += [Hit(r, 0.0, True) for r in index.containing(terms, wanted, 3 * limit) if r.path not in known]
+    if not hits:
+        hits = [Hit(r, score, False) for r, score in index.search(queries.broad_expression(query), wanted, 3 * limit)]
+    best = rank.ranked(hits, query, scope=project)[:limit]
+    return [Answer(h.record, -h.score, snippet(_text(h.record), query).marked("«", "»")) for h in best]
+
+
+def _text(record: Record) -> str:
+    return "\n".join([*(section.text for section in record.sections), record.user]) or record.title
+
+
+# -- hints ----------------------------------------------------------------------------------------
+
+
+def hint(kb: "KnowledgeBase", moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
+    """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
+    index = kb.fresh(thorough=False)
+    wanted = Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
+    words = [word for word in keywords if word.strip()]
+    if words:
+        found = index.search(queries.any_expression(words), wanted, _PROBED)
+        records = [h.record for h in rank.ranked([Hit(r, s) for r, s in found], " ".join(words), scope=project)]
+    else:
+        records = sorted(index.records(wanted), key=lambda r: (r.date, r.id), reverse=True)
+    written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
+    _remember(kb, moment, written.shown)
+    return written
+
+
+def hint_for_avatar(kb: "KnowledgeBase", avatar: str, task: str, *, project: str = GLOBAL) -> str:
+    """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38)."""
+    words = queries.keywords(task)
+    return "\n\n".join(hint(kb, moment, words, project=project).text for moment in hints.moments(avatar))
+
+
+def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL) -> str:
+    """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
+    expression = queries.broad_expression(prompt)
+    if not expression and not queries.cited(prompt):
+        return ""
+    index = kb.fresh(thorough=False)
+    wanted = Filter(scopes=_scopes(project))
+    hits = [Hit(record, score) for record, score in index.search(expression, wanted, _PROBED)]
+    hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
+    total = index.count(wanted)
+    frequency = index.frequencies(queries.subjects(prompt), int(total * rank.COMMON) + 1)
+    best = rank.relevant(
+        rank.ranked(hits, prompt, scope=project), prompt, scope=project, frequency=frequency, total=total
+    )
+    records = list({hit.record.path: hit.record for hit in best}.values())
+    if any(not index.is_current(record.path) for record in records[: kb.config.hint_items]):
+        index.refresh()
+        return answer_to_prompt(kb, prompt, project=project)
+    written = hints.prompt_hint(records, kb.config)
+    _remember(kb, "prompt", written.shown)
+    return written.text
+
+
+def start_of_session(kb: "KnowledgeBase", session: str, *, source: str, project: str = GLOBAL) -> str:
+    """Return what a starting session is told: after a compaction its compact form, then what always holds."""
+    from kb.knowledge.names import REVIEWS
+    from kb.knowledge.session import active_compact
+
+    index = kb.fresh(thorough=False)
+    scopes = _scopes(project)
+    always = index.records(Filter(kinds=tuple(k.name for k in KINDS if k.always), scopes=scopes))
+    counts = {kind.name: index.count(Filter(kinds=(kind.name,), scopes=scopes, statuses=tuple(LIVE))) for kind in KINDS}
+    compact = active_compact(kb, session) if source in ("compact", "resume") else ""
+    reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
+    written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
+    _remember(kb, "start", written.shown)
+    return written.text
+
+
+def spawn(kb: "KnowledgeBase", avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
+    """Return what the prompt of a sub-agent begins with (SHI-39)."""
+    from kb.knowledge.session import active_compact, safe_id
+
+    compact = active_compact(kb, session) if session else ""
+    pointer = kb.state.path("active", safe_id(session), "compact.md") if compact else ""
+    told = hint_for_avatar(kb, avatar, task, project=project)
+    return hints.spawn(compact, told, task, pointer, language=kb.config.language)
+
+
+def _scopes(project: str) -> tuple[str, ...]:
+    return (GLOBAL,) if project == GLOBAL else (project, GLOBAL)
+
+
+# -- what was used --------------------------------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """A record was of use."""
+
+    stage: str
+    """matured: handed to an agent; fruited: cited by a session that was archived."""
+    time: str
+    cause: str
+
+
+def _remember(kb: "KnowledgeBase", moment: str, records: Sequence[Record]) -> None:
+    """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
+    if not records:
+        return
+    row = {"time": _iso(kb.now()), "moment": moment, "uids": [record.uid for record in records]}
+    try:
+        kb.state.made()
+        with open(kb.state.path(USES), "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+    except OSError:
+        return
+
+
+def uses(kb: "KnowledgeBase", record: Record) -> list[Use]:
+    """Return when *record* first matched a task, and which archived sessions cite it."""
+    found: list[Use] = []
+    try:
+        with open(kb.state.path(USES), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file if record.uid and record.uid in line]
+    except (OSError, ValueError):
+        rows = []
+    if rows:
+        found.append(Use("matured", rows[0]["time"], f"{rows[0]['moment']} (×{len(rows)})"))
+    for session in kb.sessions():
+        place = os.path.join(kb.root, session.path, "compact.md")
+        if os.path.exists(place) and f"[{record.id}]" in kb.session_file(session.name):
+            found.append(Use("fruited", session.time, session.name))
+    return found
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(seconds))

@@ -98,10 +98,9 @@ def propose(
     subject = f"Replace [{old.id}] by [{record.id}] {record.title}"
     writing.reviews.append(Plan(branch, "", changes, _words(kb, subject, reasons, record, candidate)))
     remedy = say("decide it: kb review show {id}", id=record.id)
-    verdict = writing.verdict(
+    return writing.verdict(
         "conflict", record, [say("[{id}] {title}", id=old.id, title=old.title), *reasons], alike, remedy, branch
     )
-    return verdict
 
 
 def _says_the_same(candidate: Candidate, record: Record) -> bool:
@@ -135,24 +134,32 @@ def _words(kb: "KnowledgeBase", subject: str, reasons: Sequence[Said], record: R
 
 def reviews(kb: "KnowledgeBase", under: str = REVIEWS) -> list[Review]:
     """Return the open reviews, oldest first."""
-    form = "%00".join(
-        ("%(refname)", "%(objectname)", "%(committerdate:iso-strict)")
-        + tuple(f"%(trailers:key={key},valueonly,separator=%2C)" for key in ("Kb-Path", "Kb-Host", "Kb-Session"))
-    )
-    found = [_review(kb, row.split("\0"), under) for row in kb.repository.refs(under.rstrip("/"), form)]
+    form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
+    text = kb.repository.git("for-each-ref", f"--format={form}", under.rstrip("/")).decode("utf-8", "replace")
+    found = [_review(kb, row.lstrip("\n").split("\0"), under) for row in text.split("\0\1")[:-1]]
     return sorted((review for review in found if review), key=lambda review: (review.since, review.branch))
 
 
 def _review(kb: "KnowledgeBase", row: Sequence[str], under: str) -> Review | None:
-    if len(row) != 6 or not row[3]:
-        return None
-    ref, tip, since, path, host, session = row
+    """Return the review in one row of `for-each-ref`. (Two `trailers` atoms with keys disturb each other in git 2.39.)"""
+    ref, tip, since, words = row
+    told = dict(line.split(": ", 1) for line in words.splitlines() if ": " in line)
+    path = told.get("Kb-Path", "")
     try:
         record = markdown.read(kb.repository.blob(tip, path) or b"", path)
     except BadRecord:
         return None
     prefix = "refs/heads/" if under == REVIEWS else under
-    return Review(ref.removeprefix(prefix), tip, path, since, record, record.supersedes, host, session)
+    return Review(
+        ref.removeprefix(prefix),
+        tip,
+        path,
+        since,
+        record,
+        record.supersedes,
+        told.get("Kb-Host", ""),
+        told.get("Kb-Session", ""),
+    )
 
 
 def rejected(kb: "KnowledgeBase", candidate: Candidate, old: Record) -> list[str]:
@@ -188,7 +195,7 @@ def sides(kb: "KnowledgeBase", name: str) -> Sides:
         for record in kb.fresh().named(record_id)
         if record.scope == review.record.scope
     ]
-    diff = kb.repository.git("diff", "--no-color", "--no-ext-diff", f"{head.oid}...{review.tip}").decode(
+    diff = kb.repository.git("-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"{head.oid}...{review.tip}").decode(
         "utf-8", "replace"
     )
     reasons = kb.repository.git("log", "--no-show-signature", "-1", "--format=%b", review.tip).decode(

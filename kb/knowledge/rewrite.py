@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kb import markdown
+from kb.blocks import blocks
 from kb.errors import UnknownId
 from kb.front import decode
 from kb.knowledge.names import ulid
@@ -50,7 +51,7 @@ def rewrite(writing: "Writing", candidate: Candidate, grounds: Sequence[Said]) -
         said = [say("the block was edited by hand; both are in it now")] if by_hand else []
         return writing.verdict("updated", writing.reread(record.path), [*said, *grounds])
     branch = f"kb/review/{record.id}-update-{ulid(writing.kb.now())[-6:].lower()}"
-    forced = markdown.replace_machine(text, wanted[slice(*markdown.blocks(wanted).machine)], record.path)
+    forced = markdown.replace_machine(text, wanted[slice(*blocks(wanted).machine)], record.path)
     from kb.knowledge.review import _words
 
     why = say("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
@@ -79,7 +80,7 @@ def _with_sections(writing: "Writing", text: str, record: Record, candidate: Can
 
 def _machine(data: bytes) -> str:
     text = decode(data)
-    span = markdown.blocks(text).machine
+    span = blocks(text).machine
     return text[span.start : span.end]
 
 

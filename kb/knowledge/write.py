@@ -18,7 +18,7 @@ from kb.store.git import checkout
 from kb.store.git.repository import LostRace, Move, message
 from kb.text import one_line, slugify
 from kb.words import Said, say
-from kb.writing import gate, merge, quality, redact
+from kb.writing import gate, karma, merge, quality, redact
 from kb.writing.verdict import Decision, decide, missing_sections, sections_of, status_of
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class Writing:
     def take(self, raw: Candidate) -> Verdict:
         """Return the verdict on one candidate and remember what it changes."""
         candidate, masked = redact.redacted(raw, self.kb.config.private_words)
-        candidate = quality.reclassed(
-            candidate._replace(scope=candidate.scope or self.scope, title=one_line(candidate.title))
+        candidate = karma.reclassed(
+            candidate._replace(scope=candidate.scope or self.scope, title=" ".join(candidate.title.split()))
         )
         notes = [say("masked: {rules}", rules=", ".join(sorted({mask.rule for mask in masked})))] if masked else []
         if not _SCOPE.fullmatch(candidate.scope):
@@ -122,10 +122,13 @@ class Writing:
         objections = quality.objections(candidate, self.kb.config)
         if refusing := [o for o in objections if o.refuses]:
             return self._refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
+        candidate = candidate._replace(title=one_line(candidate.title))
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
         held = inbox.same_as(self.kb, candidate)
         admission = gate.admission(candidate, self._sightings(candidate, decision, held), self.kb.config)
+        if refusing := [o for o in admission.objections if o.refuses]:
+            return self._refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
         objections = [*objections, *admission.objections]
         vouched = held is not None and held.name == self.promoted
         if not vouched and (not admission.admitted or any(o.holds for o in objections)):
@@ -217,7 +220,7 @@ class Writing:
             )
         old = decode(before, record.path)
         new = merge.apply(old, step, self.kb.config.language)
-        markdown.proved(old, new, (*step.front, "uid"), record.path)
+        markdown.proved(old, new, (*step.changes, "uid"), record.path)
         self.change(record.path, before, new.encode(), step.verdict, record)
         return self.verdict(step.verdict, self.reread(record.path), [*reasons, *grounds], decision.similar)
 

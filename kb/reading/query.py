@@ -27,12 +27,17 @@ MAX_PROMPT = 4000
 PREFIX_FROM = 3
 """Letters a spaced word needs before it is asked for as the beginning of a word."""
 
-_STOP_EN = frozenset(
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_STOP_EN = _set_of(
     """
     about above actually after again ahead all already also always am an and another any anything are around as at
     away back be because been before being below better both but by came can cannot come could did do does doing done
     down each either else enough etc even ever every everything few first for from further get gets getting give given
-    go goes going gone good got great had has have having he hello help her here hey hi him his how however if in into
+    go goes going gone good got great had handle handled handles handling has have having he hello help her here hey hi him his how however if in into
     is it its itself just keep kind know last later least less let like little long look looking looks lot made make
     makes making many may maybe me mean might mine more most much must my need needed needs never next nice no not
     nothing now of off ok okay old on once one only onto or other our out over own part perhaps please put quite
@@ -49,12 +54,12 @@ _STOP_EN = frozenset(
     page point print problem problems project pull push question refactor remove removed rename repo repository run
     running runs set setup start started stop support task tasks test tested testing tests todo update updated updates
     updating verify work worked working works
-    """.split()
+    """
 )
 """Words that say how something is asked, or that any piece of programming work is about; none tells two records
 apart."""
 
-_STOP_ZH = frozenset(
+_STOP_ZH = _set_of(
     """
     的 了 吗 呢 吧 啊 呀 嘛 么 是 我 你 您 他 她 它 们 这 那 哪 谁 就 也 都 很 把 被 给 让 和 与 或 在 个 没 嗯 哦
     什么 为什么 怎么 怎么样 怎样 如何 多少 几个 哪些 哪个 哪里 是否 是不是 有没有 能不能 可不可以 要不要 能否 可否
@@ -69,10 +74,14 @@ _STOP_ZH = frozenset(
     使用 运行 执行 跑一下 测试 检查 查看 查找 确认 处理 完成 开始 停止 更新 修复 解决 优化 重构 支持 提交 合并 推送
     创建 新建 生成 设置 分析 解释 说明 总结 阅读 编写 写一个 写个 东西 事情 情况 方法 方式 内容 部分 地方 下面 上面
     任务 步骤 相关 报错 错误 有用 出现 发现 导致
-    """.split()
+    """
 )
-_KEPT_ZH = frozenset("在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途".split())
+_KEPT_ZH = _set_of("在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期 到达 向量 将来")
 """Words that hold a function character and are none."""
+
+_LEADING_ZH = frozenset("为在对从到向将请")
+_TRAILING_ZH = frozenset("用时中里上下后前等")
+"""Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用."""
 
 _WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
 """Characters that close a word of three, as in 数据库 and 服务器."""
@@ -188,7 +197,15 @@ def pieces(run: str) -> list[str]:
             found.append(run[start:at])
             start = at + size
         at += size or 1
-    return [piece for piece in (*found, run[start:]) if piece]
+    return [piece for piece in map(_trimmed, (*found, run[start:])) if piece]
+
+
+def _trimmed(piece: str) -> str:
+    if len(piece) < 3 or len(piece) % 2 == 0:
+        return piece
+    if piece[0] in _LEADING_ZH and piece[:2] not in _KEPT_ZH:
+        return piece[1:]
+    return piece[:-1] if piece[-1] in _TRAILING_ZH else piece
 
 
 def is_identifier(word: str) -> bool:

@@ -10,13 +10,30 @@ from kb.text import runs, word_terms
 
 ENOUGH = 2.0
 """The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
-term, or the double of it in its body. Chosen for precision: saying nothing costs less than saying something idle."""
+term, or more of them in its body. Chosen for precision: saying nothing costs less than saying something idle."""
 
 IN_BODY = 0.5
-"""What a term that stands only in the body counts, compared with one in title or tags."""
+"""What a term that stands only in the body counts, where the index tells how rare it is."""
+
+IN_BODY_UNKNOWN = 0.25
+"""The same where it does not: any long prompt shares four ordinary words with some body."""
+
+CLOSE = 0.7
+"""The share of the best record's evidence that another one needs to be named beside it."""
+
+FEW = 3
+"""Up to so many records a term is as rare as can be."""
 
 COMMON = 0.1
-"""The share of all records from which on a term tells next to nothing."""
+"""The share of all records from which on a term tells next to nothing: `COMMON_WEIGHT`."""
+
+COMMON_WEIGHT = 0.25
+
+RARE = 0.75
+"""How rare a lone term has to be to name the subject of a title by itself."""
+
+CJK_FROM = "\u2e80"
+"""The first character of the scripts that are written without spaces."""
 
 STATUS_WEIGHT: Mapping[str, float] = {Status.ACCEPTED: 1.0, Status.PROPOSED: 0.8}
 DEAD_WEIGHT = 0.3
@@ -43,13 +60,6 @@ class Asked(NamedTuple):
     references: tuple[Reference, ...]
 
 
-class Place(NamedTuple):
-    """A text to look in: the stems of its spaced words, and the text itself for unspaced runs."""
-
-    stems: frozenset[str]
-    text: str
-
-
 def asked(query: str) -> Asked:
     """Return what *query* is about."""
     kept = set(subjects(query))
@@ -66,11 +76,11 @@ def asked(query: str) -> Asked:
     return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)))
 
 
-def ranked(hits: Iterable[Hit], query: str, *, project: str = "") -> list[Hit]:
+def ranked(hits: Iterable[Hit], query: str, *, scope: str = GLOBAL) -> list[Hit]:
     """Return *hits* best first: named by id, then with every term, then by bm25, title, status and scope together.
 
-    *project* is the caller's project; its records stand before global ones, those before other projects'. The order
-    depends on the hits only, not on the order in which they come.
+    *scope* is the caller's: its records stand before global ones, those before other projects'. The order depends on
+    the hits only, not on the order in which they come.
     """
     found = list(hits)
     best = max((-hit.score for hit in found), default=0.0)
@@ -78,8 +88,8 @@ def ranked(hits: Iterable[Hit], query: str, *, project: str = "") -> list[Hit]:
 
     def place(hit: Hit) -> tuple[bool, bool, float, str, str]:
         strength = 0.1 + (max(-hit.score, 0.0) / best if best > 0 else 0.0)
-        weight = strength * (1 + _title_share(hit.record, about)) * _standing(hit.record, project)
-        named = _is_named(hit.record, about.references, project)
+        weight = strength * (1 + _title_share(hit.record, about)) * _standing(hit.record, scope)
+        named = _is_named(hit.record, about.references, scope)
         return not named, not hit.whole, -round(weight, 9), hit.record.scope, hit.record.id
 
     return sorted(found, key=place)
@@ -89,7 +99,7 @@ def relevant(
     hits: Sequence[Hit],
     query: str,
     *,
-    project: str = "",
+    scope: str = GLOBAL,
     frequency: Mapping[str, int] | None = None,
     total: int = 0,
 ) -> list[Hit]:
@@ -99,34 +109,56 @@ def relevant(
     less. A record that *query* names by id is always relevant; another only while it is live.
     """
     about = asked(query)
-    rarity = _rarity(frequency or {}, total)
+    rarity = _rarity(frequency, total) if frequency and total else None
+    weights = [evidence(hit.record, about, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
+    enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
     return [
         hit
-        for hit in hits
-        if _is_named(hit.record, about.references, project)
-        or (hit.record.status in LIVE and evidence(hit.record, about, rarity) >= ENOUGH)
+        for hit, weight in zip(hits, weights, strict=True)
+        if weight >= enough
+        or _is_named(hit.record, about.references, scope)
+        or (rarity and weight and _is_the_subject(hit.record, about, rarity))
     ]
 
 
 def evidence(record: Record, about: Asked, rarity: Mapping[str, float] | None = None) -> float:
     """Return how much speaks for *record* being about what was asked: 1.0 for an ordinary term in title or tags."""
     rare = rarity or {}
-    head = _place(" ".join((record.title, *record.tags)))
-    body = _place("\n".join(section.text for section in record.sections))
+    in_text = IN_BODY_UNKNOWN if rarity is None else IN_BODY
+    head = _terms_of(" ".join((record.title, *record.tags)))
+    body = folded("\n".join(section.text for section in record.sections))
     worth = 0.0
     for word_stem, (term, weight) in about.words.items():
-        here = 1.0 if word_stem in head.stems else IN_BODY if word_stem in body.stems else 0.0
+        here = 1.0 if _has_word(word_stem, head) else in_text if _has_word(word_stem, body) else 0.0
         worth += here * weight * rare.get(term, 1.0)
-    in_head = _shared(about.pieces, head.text)
-    in_body = {part for part in _shared(about.pieces, body.text) if not any(part in h or h in part for h in in_head)}
+    in_head = _shared(about.pieces, head)
+    in_body = {part for part in _shared(about.pieces, body) if not any(part in h or h in part for h in in_head)}
     worth += sum(_length_weight(part) * _rarest(part, rare) for part in in_head)
-    worth += sum(IN_BODY * _length_weight(part) * _rarest(part, rare) for part in in_body)
+    worth += sum(in_text * _length_weight(part) * _rarest(part, rare) for part in in_body)
     return worth
 
 
-def _place(text: str) -> Place:
-    words = (term for run, unspaced in runs(text) if not unspaced for term in word_terms(run))
-    return Place(frozenset(map(stem, words)), folded(text))
+def _terms_of(text: str) -> str:
+    """Return *text* folded, with the parts of its names in code behind it, so that `getUser` answers to "user"."""
+    parts = (part for run, unspaced in runs(text) if not unspaced for part in word_terms(run)[1:])
+    return " ".join((folded(text), *parts))
+
+
+def _has_word(word_stem: str, text: str) -> bool:
+    """Tell whether a spaced word with the stem *word_stem* stands in the folded *text*."""
+    at = text.find(word_stem)
+    while at >= 0:
+        end = at + len(word_stem)
+        while end < len(text) and _is_spaced_letter(text[end]):
+            end += 1
+        if (at == 0 or not _is_spaced_letter(text[at - 1])) and stem(text[at:end]) == word_stem:
+            return True
+        at = text.find(word_stem, end)
+    return False
+
+
+def _is_spaced_letter(character: str) -> bool:
+    return character < CJK_FROM and character.isalnum()
 
 
 def _shared(parts: Iterable[str], text: str) -> set[str]:
@@ -155,31 +187,36 @@ def _rarest(part: str, rarity: Mapping[str, float]) -> float:
 
 
 def _rarity(frequency: Mapping[str, int], total: int) -> dict[str, float]:
-    """Return for each term 1.0 (in one record) down to 0.25 (in a tenth of all or more); in a small house all count."""
-    if total * COMMON < 4:
-        return {}
-    steps = math.log(total * COMMON)
-    return {term: max(0.25, 1.0 - 0.75 * math.log(max(n, 1)) / steps) for term, n in frequency.items()}
+    """Return for each term 1.0 (in a few records) down to `COMMON_WEIGHT` (in a tenth of all or more)."""
+    steps = math.log(max(total * COMMON / FEW, 2))
+    lost = 1 - COMMON_WEIGHT
+    return {term: max(COMMON_WEIGHT, 1 - lost * math.log(max(n / FEW, 1)) / steps) for term, n in frequency.items()}
 
 
 def _title_share(record: Record, about: Asked) -> float:
     """Return which share of what was asked stands in the title, 0.0–1.0."""
-    title = _place(record.title)
+    title = _terms_of(record.title)
     asked_for = len(about.words) + sum(len(piece) for piece in about.pieces)
-    present = sum(word_stem in title.stems for word_stem in about.words)
-    present += sum(len(part) for part in _shared(about.pieces, title.text))
+    present = sum(_has_word(word_stem, title) for word_stem in about.words)
+    present += sum(len(part) for part in _shared(about.pieces, title))
     return min(present / asked_for, 1.0) if asked_for else 0.0
 
 
-def _standing(record: Record, project: str) -> float:
-    own = record.scope == f"project/{project}"
-    nearness = 1.0 if own else GLOBAL_WEIGHT if record.scope == GLOBAL else ELSEWHERE_WEIGHT
+def _is_the_subject(record: Record, about: Asked, rarity: Mapping[str, float]) -> bool:
+    """Tell whether all that was asked about, however little, stands in the title and is rare."""
+    terms = [rarity.get(term, 0.0) for term, _ in about.words.values()]
+    terms += [_rarest(piece, rarity) for piece in about.pieces]
+    return bool(terms) and min(terms) >= RARE and _title_share(record, about) == 1.0
+
+
+def _standing(record: Record, scope: str) -> float:
+    nearness = 1.0 if record.scope == scope else GLOBAL_WEIGHT if record.scope == GLOBAL else ELSEWHERE_WEIGHT
     return nearness * STATUS_WEIGHT.get(record.status, DEAD_WEIGHT)
 
 
-def _is_named(record: Record, references: Iterable[Reference], project: str) -> bool:
-    """Tell whether a reference names *record*; without a project it means the caller's own or a global record."""
-    own = (GLOBAL, f"project/{project}")
+def _is_named(record: Record, references: Iterable[Reference], scope: str) -> bool:
+    """Tell whether a reference names *record*; without a project it means one in the caller's scope or a global one."""
+    own = (GLOBAL, scope)
     return any(
         reference.id == record.id
         and (record.scope in own if not reference.project else record.scope in _scopes_of(reference.project))

@@ -177,7 +177,7 @@ def _title(main: str) -> str:
     """Return *main* as a title: without its lead-in words and, where it is long, without what was not taken."""
     match = _TITLE_LEAD.match(without_code(main))
     shorter = plain(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
-    if len(shorter) > 100 and (other := alternative(shorter)) and count(head := shorter.split(other)[0]) > 8:
+    if len(shorter) > 80 and (other := alternative(shorter)) and count(head := shorter.split(other)[0]) > 8:
         shorter = plain(_INSTEAD_END.sub("", head))
     return clip(shorter if count(shorter) >= 3 else plain(main), 120)
 

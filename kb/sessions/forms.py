@@ -17,8 +17,8 @@ DONE, DOING, OPEN = "已完成", "进行中", "待处理"
 
 LIMIT = 499
 """Longest compact form, in 字 (SHI-11: shorter than 500)."""
-_ENTRY = 40
-"""Longest entry of a list, in 字; the task may have twice as many."""
+_SHARE = 12
+"""An entry of a list gets at most this part of the limit (of 499: 41 字), the task twice as much."""
 _PER_PART = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
 _PRIORITY = ("rules", "decided", "doing", "open", "anchors", "done")
 """What is kept first when there is little room; the task comes before all of them (SHI-11)."""
@@ -59,13 +59,14 @@ def compact(
     }
     kept: dict[str, list[str]] = {part: [] for part in wanted}
     task = ""
-    for share in (2 * _ENTRY, _ENTRY // 2, 8, 0):
+    longest = max(limit // _SHARE, 5)
+    for share in (2 * longest, longest, 5, 0):
         task = _shortened(task_of(transcript), share) if share else ""
         if count(_compact_text(task, kept, language)) <= limit:
             break
     for part in _PRIORITY:
         for entry in wanted[part][: _PER_PART[part]]:
-            tried = {**kept, part: [*kept[part], _shortened(entry, _ENTRY)]}
+            tried = {**kept, part: [*kept[part], _shortened(entry, longest)]}
             if count(_compact_text(task, tried, language)) <= limit:
                 kept = tried
     return _compact_text(task, kept, language)

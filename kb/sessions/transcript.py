@@ -102,53 +102,31 @@ class _Broken(Exception):
 
 def read(data: bytes, after_line: int = 0) -> Transcript:
     """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises."""
-    rows = data.split(b"\n")
-    tail = rows.pop()
+    whole = data.count(b"\n")
+    records, skipped = _records(data, max(after_line, 0), whole)
     messages: list[Message] = []
-    skipped: list[Skipped] = []
     unknown: dict[str, int] = {}
-    about = {"sessionId": "", "cwd": "", "gitBranch": ""}
-    times: list[str] = []
-    compactions: list[int] = []
-    done = len(rows)
-    if tail.strip():
-        rows.append(tail)
-    for number, row in enumerate(rows[max(after_line, 0) :], max(after_line, 0) + 1):
-        if not row.strip():
-            continue
-        try:
-            record = _record(row)
-        except _Broken as broken:
-            half = number > done
-            reason = say("the last line is not finished yet") if half else broken.reason
-            skipped.append(Skipped(number, reason))
-            continue
-        done = max(done, number)
-        for key, known in about.items():
-            about[key] = known or _text(record.get(key))
-        if time := _text(record.get("timestamp")):
-            times.append(time)
+    for number, record in records:
         kind = record.get("type")
         if not isinstance(kind, str) or kind not in KNOWN_TYPES:
             name = kind[:60] if isinstance(kind, str) else "?"
             unknown[name] = unknown.get(name, 0) + 1
-        if record.get("subtype") == "compact_boundary":
-            compactions.append(number)
         try:
             messages += _messages(record, number)
         except _Broken as broken:
             skipped.append(Skipped(number, broken.reason))
+    times = [time for _, record in records if (time := _text(record.get("timestamp")))]
     return Transcript(
         messages=tuple(messages),
-        skipped=tuple(skipped),
+        skipped=tuple(sorted(skipped, key=lambda skip: skip.line)),
         unknown=unknown,
-        session_id=about["sessionId"],
-        cwd=about["cwd"],
-        branch=about["gitBranch"],
+        session_id=_first(records, "sessionId"),
+        cwd=_first(records, "cwd"),
+        branch=_first(records, "gitBranch"),
         started=times[0] if times else "",
         ended=times[-1] if times else "",
-        lines=max(done, after_line),
-        compactions=tuple(compactions),
+        lines=max([whole, after_line, *(number for number, _ in records[-1:])]),
+        compactions=tuple(number for number, record in records if record.get("subtype") == "compact_boundary"),
     )
 
 
@@ -185,6 +163,24 @@ def _split(text: str, tag: str) -> tuple[str, str]:
         inside.append(text[start + len(tag) + 2 : end])
         at = end + len(tag) + 3
     return "\n\n".join([*outside, text[at:]]), "\n\n".join(inside)
+
+
+def _records(data: bytes, after: int, whole: int) -> tuple[list[tuple[int, dict[str, Any]]], list[Skipped]]:
+    """Return the records behind line *after* with their lines, and what is none; *whole* lines have their end."""
+    records: list[tuple[int, dict[str, Any]]] = []
+    skipped: list[Skipped] = []
+    for number, row in enumerate(data.split(b"\n")[after:], after + 1):
+        try:
+            if row.strip():
+                records.append((number, _record(row)))
+        except _Broken as broken:
+            reason = say("the last line is not finished yet") if number > whole else broken.reason
+            skipped.append(Skipped(number, reason))
+    return records, skipped
+
+
+def _first(records: list[tuple[int, dict[str, Any]]], key: str) -> str:
+    return next((text for _, record in records if (text := _text(record.get(key)))), "")
 
 
 def _record(row: bytes) -> dict[str, Any]:

@@ -115,7 +115,7 @@ _TEAM_DECIDED_ZH = re.compile(
     r"^\W*(?:我们|团队|大家)(?:已经|已|最终|最后|一致)*(?:决定(?!先|继续|看|试)|选定|约定|商定|统一(?:用|使用|采用))"
 )
 _RULE_EN = re.compile(
-    r"\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) ))|\b(?:shall|may) not\b"
+    r"\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) |be\s*$))|\b(?:shall|may) not\b"
     r"|\b(?:is|are) (?:forbidden|prohibited|not (?:allowed|permitted))\b|\b(?:should|can) never\b"
     r"|^\W*(?:please )?(?:never|always|do not|don't)\s+[a-z]",
     re.IGNORECASE,
@@ -173,7 +173,7 @@ def reasoned(sentence: str) -> Reasoned:
             return Reasoned(sentence[match.start("main") :], plain(sentence[match.start("why") : match.end("why")]))
     for pattern in _REASON_BEHIND:
         match = pattern.search(masked)
-        if match and match.start() > 0 and count(match["why"]) > 2:
+        if match and match.start() > 0 and count(match["why"]) > 1:
             tail = sentence[match.end() :] if match.re is _REASON_BEHIND[0] else ""
             main = sentence[: match.start()] + tail
             return Reasoned(main, plain(sentence[match.start("why") : match.end("why")]))

@@ -8,15 +8,15 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kb import markdown
 from kb.errors import BadRecord
 from kb.record import LIVE, Record, Section
-from kb.text import index_terms, normalise
+from kb.text import folded, index_terms, normalise
 
-SCHEMA = 1
 _TABLES = """
 CREATE TABLE records (
     n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, uid TEXT NOT NULL, id TEXT NOT NULL,
@@ -31,11 +31,15 @@ CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NUL
 CREATE INDEX facets_value ON facets (facet, value);
 CREATE INDEX facets_n ON facets (n);
 CREATE TABLE broken (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
-CREATE TABLE folders (path TEXT PRIMARY KEY, stamp TEXT NOT NULL);
+CREATE TABLE folders (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, tally TEXT NOT NULL);
 CREATE TABLE numbers (scope TEXT, prefix TEXT, number INTEGER NOT NULL, PRIMARY KEY (scope, prefix));
 CREATE TABLE held (name TEXT PRIMARY KEY, data TEXT NOT NULL);
 CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+
+
+SCHEMA = zlib.crc32(_TABLES.encode() + b"1") & 0x7FFFFFFF
+"""The number of this schema; the digit counts the changes of meaning that the text above does not show."""
 
 
 class Found(NamedTuple):
@@ -48,8 +52,8 @@ class Found(NamedTuple):
 class Filter(NamedTuple):
     """Which records are wanted; an empty field wants all."""
 
-    kind: str = ""
-    status: str = ""
+    kinds: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     tag: str = ""
     since: str = ""
@@ -131,23 +135,41 @@ class Index:
         Not *thorough*: folders whose own stamp is unchanged are taken as unchanged, so that an edit in place is
         missed until the next thorough look (a saved file that replaces the old one is seen).
         """
-        known_folders = dict(self._db.execute("SELECT path, stamp FROM folders").fetchall())
-        seen_folders = {path: stamp for top in self.folders for path, stamp in self._folders_below(top)}
-        if not thorough and seen_folders == known_folders:
+        known = {path: (stamp, tally) for path, stamp, tally in self._db.execute("SELECT * FROM folders")}
+        seen = {path: stamp for top in self.folders for path, stamp in self._folders_below(top)}
+        stale = {path for path, stamp in seen.items() if path not in known or known[path][0] != stamp}
+        if thorough:
+            stale |= {path for path in seen.keys() - stale if self._tally(path) != known[path][1]}
+        gone = known.keys() - seen.keys()
+        if not stale and not gone:
             return False
-        stale = (
-            set(seen_folders) if thorough else {p for p, stamp in seen_folders.items() if known_folders.get(p) != stamp}
-        )
-        gone = set(known_folders) - set(seen_folders)
         changed = self._changed_files(stale | gone)
-        if not changed and seen_folders == known_folders:
-            return False
         with self.changing():
             for path, stamp in changed.items():
                 self._read_again(path, stamp)
-            self._db.execute("DELETE FROM folders")
-            self._db.executemany("INSERT INTO folders VALUES (?, ?)", seen_folders.items())
+            for path in gone:
+                self._db.execute("DELETE FROM folders WHERE path = ?", (path,))
+            for path in stale:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, seen[path], self._known_tally(path))
+                )
         return bool(changed)
+
+    def _tally(self, folder: str) -> str:
+        """Return the sum of the stamps of the files in *folder*: one number to compare instead of a row for each."""
+        total = 0
+        try:
+            with os.scandir(os.path.join(self.root, folder)) as entries:
+                for entry in entries:
+                    if entry.name[-3:] == ".md" and entry.name[0] != "." and not entry.is_symlink():
+                        total += _weight(entry.stat())
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        return str(total)
+
+    def _known_tally(self, folder: str) -> str:
+        stamps = self._db.execute(_STAMPS_OF_FOLDER, (*_between(folder), *_between(folder)))
+        return str(sum(_stamp_weight(stamp) for _, stamp in stamps))
 
     def _folders_below(self, folder: str) -> Iterator[tuple[str, str]]:
         place = os.path.join(self.root, folder)
@@ -165,12 +187,7 @@ class Index:
         """Return path and stamp ("" when it is gone) of the files in *folders* that the index does not know so."""
         changed: dict[str, str] = {}
         for folder in folders:
-            known = dict(
-                self._db.execute(
-                    f"{_FILES_OF_FOLDER} UNION ALL {_FILES_OF_FOLDER.replace('records', 'broken')}",
-                    (*_between(folder), *_between(folder)),
-                )
-            )
+            known = dict(self._db.execute(_STAMPS_OF_FOLDER, (*_between(folder), *_between(folder))).fetchall())
             present = dict(self._files_in(folder))
             changed.update({path: stamp for path, stamp in present.items() if known.get(path) != stamp})
             changed.update({path: "" for path in known if path not in present})
@@ -239,16 +256,15 @@ class Index:
             folders.add(path.rpartition("/")[0])
         for folder in folders:
             stat = os.stat(os.path.join(self.root, *folder.split("/")))
-            self._db.execute(
-                "INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, f"{stat.st_mtime_ns}:{stat.st_ino}")
-            )
+            row = (folder, f"{stat.st_mtime_ns}:{stat.st_ino}", self._known_tally(folder))
+            self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
 
     def _insert(self, record: Record, stamp: str) -> None:
         body = "\n".join([*(section.text for section in record.sections), record.user])
         tags = " ".join((*record.tags, *record.impact, record.id))
         values = (
             record.path, stamp, record.uid, record.id, record.kind, record.scope, record.status, record.date,
-            record.title, normalise(record.title), f"{record.title}\n{tags}\n{body}", _dumped(record),
+            record.title, normalise(record.title), folded(f"{record.title}\n{tags}\n{body}"), _dumped(record),
         )  # fmt: skip
         cursor = self._db.execute(f"INSERT INTO records VALUES (NULL{', ?' * len(values)})", values)
         n = cursor.lastrowid
@@ -318,19 +334,22 @@ class Index:
         )
         return [Found(_loaded(path, data), score) for path, data, score in rows]
 
-    def containing(self, fits: Callable[[str], bool], wanted: Filter = ALL, limit: int = 20) -> list[Record]:
-        """Return the records whose plain text *fits*, newest first: the scan that is right by definition."""
+    def containing(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[Record]:
+        """Return the records in whose folded text all *terms* (folded too) stand, newest first: right by definition."""
+        if not terms:
+            return []
         where, values = _where(wanted)
+        has = " AND ".join("instr(r.plain, ?)" for _ in terms)
         rows = self._db.execute(
-            f"SELECT r.path, r.data, r.plain FROM records r WHERE {where} ORDER BY r.day DESC, r.id", values
+            f"SELECT r.path, r.data FROM records r WHERE {has} AND {where} ORDER BY r.day DESC, r.id LIMIT ?",
+            (*terms, *values, limit),
         )
-        found: list[Record] = []
-        for path, data, plain in rows:
-            if fits(plain):
-                found.append(_loaded(path, data))
-                if len(found) == limit:
-                    break
-        return found
+        return [_loaded(path, data) for path, data in rows]
+
+    def frequencies(self, terms: Iterable[str], enough: int) -> dict[str, int]:
+        """Return in how many records each of *terms* stands, counted up to *enough*."""
+        statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        return {term: self._db.execute(statement, (f'"{term}"', enough)).fetchone()[0] for term in terms}
 
     def near(
         self,
@@ -409,7 +428,10 @@ class Index:
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (key, value))
 
 
-_FILES_OF_FOLDER = "SELECT path, stamp FROM records WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
+_STAMPS_OF_FOLDER = " UNION ALL ".join(
+    f"SELECT path, stamp FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
+    for table in ("records", "broken")
+)
 
 
 def _between(folder: str) -> tuple[str, str, int]:
@@ -420,19 +442,28 @@ def _stamp(stat: os.stat_result) -> str:
     return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
 
 
+def _weight(stat: os.stat_result) -> int:
+    return (stat.st_mtime_ns * 31 + stat.st_size) * (2 * stat.st_ino + 1)
+
+
+def _stamp_weight(stamp: str) -> int:
+    """Return for a stamp what `_weight` returns for the file it was taken from; 0 for a file not yet written."""
+    time, _, rest = stamp.partition(":")
+    size, _, inode = rest.partition(":")
+    return (int(time) * 31 + int(size)) * (2 * int(inode) + 1) if inode else 0
+
+
 def _marks(values: Iterable[object]) -> str:
     return ", ".join("?" for _ in values)
 
 
 def _where(wanted: Filter) -> tuple[str, list[str]]:
-    parts, values = ["1"], []
-    for column, value in (("kind", wanted.kind), ("status", wanted.status)):
-        if value:
-            parts.append(f"r.{column} = ?")
-            values.append(value)
-    if wanted.scopes:
-        parts.append(f"r.scope IN ({_marks(wanted.scopes)})")
-        values += wanted.scopes
+    parts: list[str] = ["1"]
+    values: list[str] = []
+    for column, among in (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes)):
+        if among:
+            parts.append(f"r.{column} IN ({_marks(among)})")
+            values += among
     if wanted.tag:
         parts.append("r.n IN (SELECT n FROM facets WHERE facet = 'tag' AND value = ?)")
         values.append(wanted.tag)
@@ -448,5 +479,5 @@ def _dumped(record: Record) -> str:
 
 def _loaded(path: str, data: str) -> Record:
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in json.loads(data)]
-    record = Record(*fields, path)
+    record = Record._make([*fields, path])
     return record._replace(sections=tuple(Section(*section) for section in record.sections))

@@ -19,8 +19,7 @@ def ask(command: str, request: dict[str, Any], timeout: float) -> object:
     goes on offline.
     """
     import shlex
-    import subprocess
-    import tempfile
+    import time
 
     try:
         words = shlex.split(command)
@@ -28,44 +27,54 @@ def ask(command: str, request: dict[str, Any], timeout: float) -> object:
         raise _failure(say("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
     if not words:
         raise _failure(say("KB_LLM_CMD is empty"))
+    try:
+        status, output, complaint = _exchange(words, request, time.monotonic() + timeout)
+    except TimeoutError:
+        raise _failure(say("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout)) from None
+    except (OSError, ValueError) as error:
+        raise _failure(say("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
+    if status:
+        raise _failure(say("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
+    return _parsed(output)
+
+
+def _exchange(words: list[str], request: dict[str, Any], deadline: float) -> tuple[int, bytes, str]:
+    """Return exit status, output and the beginning of stderr of one run; raise TimeoutError at *deadline*."""
+    import subprocess
+    import tempfile
+    import time
+
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
         given.write(json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
         given.seek(0)
-        try:
-            process = subprocess.Popen(
-                words, stdin=given, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True
-            )
-        except (OSError, ValueError) as error:
-            raise _failure(say("KB_LLM_CMD cannot be started: {problem}", problem=error)) from None
+        process = subprocess.Popen(
+            words, stdin=given, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True
+        )
         assert process.stdout is not None
         with process.stdout as answers:
             try:
-                output = _output(answers, timeout)
-                status = process.wait(timeout=max(timeout, 0.1))
+                output = _output(answers, deadline)
+                status = process.wait(timeout=max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
-                raise _late(timeout) from None
+                raise TimeoutError from None
             finally:
                 _kill(process.pid)
                 process.wait()
         complaints.seek(0)
-        if status:
-            shown = complaints.read(_STDERR_SHOWN).decode("utf-8", "replace").strip()
-            raise _failure(say("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=shown))
-    return _parsed(output)
+        return status, output, complaints.read(_STDERR_SHOWN).decode("utf-8", "replace").strip()
 
 
-def _output(answers: IO[bytes], timeout: float) -> bytes:
-    """Return what comes through *answers* until its end; raise KbError when it takes too long or is too long."""
+def _output(answers: IO[bytes], deadline: float) -> bytes:
+    """Return what comes through *answers* until its end; raise TimeoutError at *deadline*, KbError for too much."""
     import os
     import select
     import time
 
-    deadline = time.monotonic() + timeout
     output = bytearray()
     while True:
         ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
         if not ready:
-            raise _late(timeout)
+            raise TimeoutError
         chunk = os.read(answers.fileno(), 65536)
         if not chunk:
             return bytes(output)
@@ -89,10 +98,6 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return
-
-
-def _late(timeout: float) -> KbError:
-    return _failure(say("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout))
 
 
 def _failure(message: Said) -> KbError:

@@ -1,0 +1,1 @@
+"""Templates that users see and may override."""

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 from kb.record import LIVE, Candidate, Record
 from kb.words import Said, say
+from kb.writing.choice import Choice
 from kb.writing.lexicon import OPPOSITE_OF, RIVAL_ROWS, RIVALS, UNITS
-from kb.writing.statement import Choice, Statement, sentences, statement, under
+from kb.writing.statement import Statement, statement, under
+from kb.writing.terms import sentences
 
 SENTENCES = 6
 """Sentences of a decision that are compared; the first ones say what was decided."""
 
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
-"""Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: other words, no contradiction."""
+"""Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out."""
 
-_OPPOSED = frozenset(
-    {frozenset({"must", "must not"}), frozenset({"must", "need not"}), frozenset({"may", "must not"})}
-)
+_OPPOSED = frozenset({frozenset({"must", "must not"}), frozenset({"must", "need not"}), frozenset({"may", "must not"})})
 _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
@@ -190,8 +190,9 @@ def _are_rivals(one: str, other: str) -> bool:
 
 
 def _are_opposite(one: str, other: str) -> bool:
-    a, b = OPPOSITE_OF.get(one), OPPOSITE_OF.get(other)
-    return bool(a and b) and a[0] == b[0] and a[1] != b[1] if a and b else False
+    row, writing = OPPOSITE_OF.get(one, (-1, 0))
+    other_row, other_writing = OPPOSITE_OF.get(other, (-2, 0))
+    return row == other_row and writing != other_writing
 
 
 def _turned_down(chosen: Choice, other: Choice) -> bool:
@@ -210,8 +211,7 @@ def _same_role(one: Choice, other: Choice) -> bool:
 def _weight(role: frozenset[str], names: frozenset[str]) -> frozenset[str]:
     """Return *role* without the words that only say of what sort the *names* are: PostgreSQL as (a database)."""
     implied = {word for name in names for row in RIVAL_ROWS.get(name, ()) for word in RIVALS[row][1].split("|")}
-    rest = role - implied
-    return rest if rest else frozenset()
+    return role - implied
 
 
 def _excludes(old: Choice, new: Choice, shares_paths: bool) -> bool:
@@ -241,7 +241,11 @@ def _paths_meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     mine, theirs = {_bare(path) for path in one} - {""}, {_bare(path) for path in other} - {""}
     if mine & theirs:
         return True
-    return any(("/" in a and b.startswith(a + "/")) or ("/" in b and a.startswith(b + "/")) for a in mine for b in theirs)
+    return any(_holds(a, b) or _holds(b, a) for a in mine for b in theirs)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return "/" in folder and path.startswith(folder + "/")
 
 
 def _bare(path: str) -> str:

@@ -7,14 +7,16 @@ puts something else in the place of.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from kb.record import LIVE, Candidate, Record, Similar
 from kb.text import bigrams, normalise, run_terms, runs, word_terms
 from kb.writing.contradict import contradiction
 from kb.writing.lexicon import SENSES
-from kb.writing.statement import Statement, number_amounts, statement, stem
+from kb.writing.statement import Statement, number_amounts, statement
+from kb.writing.terms import stem
 
 THRESHOLD = 0.8
 """Strictly above it two titles are compared further (SHI-23)."""
@@ -27,6 +29,7 @@ FACT_TERMS = 24
 
 _DIGIT = re.compile(r"\d")
 _CONDITIONS = frozenset({"except", "also"})
+_NARROWING = frozenset({"in", "for", "from", "order"})
 
 
 class Match(NamedTuple):
@@ -41,7 +44,7 @@ def score(one: str, other: str) -> float:
 
     It does not look at order and so is never below `similarity`.
     """
-    return _dice(bigrams(one), bigrams(other))
+    return _dice(_counted(one), _counted(other))
 
 
 def similarity(one: str, other: str, above: float = 0.0) -> float:
@@ -51,20 +54,27 @@ def similarity(one: str, other: str, above: float = 0.0) -> float:
     width and punctuation do not count) over the number of bigrams of both. A result that is not over *above* may be
     the upper bound `score` instead: then nothing heavy is loaded.
     """
+    bound = score(one, other)
+    if bound <= above:
+        return bound
     first, second = bigrams(one), bigrams(other)
-    bound = _dice(first, second)
-    if bound <= above or first == second:
+    if first == second:
         return bound
     from rapidfuzz.distance import Indel
 
     return Indel.normalized_similarity(first, second)
 
 
-def _dice(first: Sequence[str], second: Sequence[str]) -> float:
+@lru_cache(maxsize=1024)
+def _counted(title: str) -> Mapping[str, int]:
+    return Counter(bigrams(title))
+
+
+def _dice(first: Mapping[str, int], second: Mapping[str, int]) -> float:
     if not first or not second:
         return 0.0
-    common = Counter(first) & Counter(second)
-    return 2 * common.total() / (len(first) + len(second))
+    common = sum(min(count, second[pair]) for pair, count in first.items() if pair in second)
+    return 2 * common / (sum(first.values()) + sum(second.values()))
 
 
 def match(candidate: Candidate, records: Iterable[Record], threshold: float = THRESHOLD) -> Match | None:
@@ -96,28 +106,30 @@ def _agree(candidate: Candidate, record: Record) -> bool:
 def titles_agree(one: str, other: str) -> bool:
     """Tell whether two like titles mean the same thing.
 
-    They do not where numbers, duty, place or condition differ, or where each names something the other does not:
-    "cache user sessions" and "cache user profiles".
+    They do not where numbers, duty, place or condition differ, where each names something the other does not ("cache
+    user sessions", "cache user profiles"), or where one is about a part of the other ("… in the client").
     """
-    if normalise(one) == normalise(other):
-        return number_amounts(one) == number_amounts(other)
-    a, b = statement(one), statement(other)
-    if number_amounts(one) != number_amounts(other) or a.duty != b.duty or a.places != b.places:
+    if number_amounts(one) != number_amounts(other):
         return False
-    if a.marks & _CONDITIONS != b.marks & _CONDITIONS:
+    if normalise(one) == normalise(other):
+        return True
+    a, b = statement(one), statement(other)
+    if a.duty != b.duty or a.places != b.places or a.marks & _CONDITIONS != b.marks & _CONDITIONS:
         return False
     if set(a.terms) == set(b.terms):
         return a.terms == b.terms or not {"order", "over", "from"} & (a.marks | b.marks)
-    return not _replaces(a, b)
+    left, right = _unmatched(a, b), _unmatched(b, a)
+    if left and right:
+        return False
+    longer, shorter = (a, b) if left else (b, a)
+    narrows = _NARROWING & (longer.marks - shorter.marks) or "use" in shorter.marks - longer.marks
+    return not ((left or right) and narrows)
 
 
-def _replaces(a: Statement, b: Statement) -> bool:
-    """Tell whether each of the two has a word the other lacks; another writing of a word is no other word."""
-    gone = [term for term in a.terms if term not in b.terms]
-    come = [term for term in b.terms if term not in a.terms]
-    left = [term for term in gone if not any(_same_word(term, other) for other in come)]
-    right = [term for term in come if not any(_same_word(term, other) for other in gone)]
-    return bool(left and right)
+def _unmatched(one: Statement, other: Statement) -> list[str]:
+    """Return the terms of *one* that *other* lacks; another writing of a word is no other word."""
+    lacking = [term for term in one.terms if term not in other.terms]
+    return [term for term in lacking if not any(_same_word(term, their) for their in other.terms)]
 
 
 def _same_word(one: str, other: str) -> bool:

@@ -26,7 +26,8 @@ _STANDING = re.compile(
     re.IGNORECASE,
 )
 _LESSON = re.compile(
-    r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b|\bmade this mistake (?:again|before|twice)"
+    r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b"
+    r"|\bmade this mistake (?:again|before|twice)"
     r"|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
     re.IGNORECASE,
 )

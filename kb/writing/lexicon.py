@@ -15,10 +15,10 @@ MARKS: Mapping[str, str] = {
     "doesn't have to|not have to|not require|does not require|do not require|doesn't require|don't require|"
     "no longer required|不必|无需|毋需|无须|不需要|不需|不用|可以不|可不|不强制|不要求|可选|选填|非必须|非必填",
     # what turns a duty into its opposite
-    "not": "not|never|no|no longer|without|avoid|avoids|stop|do not|does not|did not|don't|doesn't|is not|isn't|are not|"
-    "aren't|forbid|forbids|forbidden|prohibit|prohibits|prohibited|ban|bans|banned|disallow|disallowed|refuse|"
-    "must not|mustn't|must never|shall not|should not|shouldn't|should never|will not|won't|cannot|can't|can not|may not|"
-    "may never|can never|not allowed|not permitted|not be allowed|stop using|"
+    "not": "not|never|no|no longer|without|avoid|avoids|stop|do not|does not|did not|don't|doesn't|is not|isn't|"
+    "are not|aren't|forbid|forbids|forbidden|prohibit|prohibits|prohibited|ban|bans|banned|disallow|disallowed|refuse|"
+    "must not|mustn't|must never|shall not|should not|shouldn't|should never|will not|won't|cannot|can't|can not|"
+    "may not|may never|can never|not allowed|not permitted|not be allowed|stop using|"
     "不|不得|不要|不准|不许|不能|不可|不可以|不允许|不应|不应该|不该|不宜|不会|不再|禁止|严禁|勿|请勿|切勿|避免|杜绝|停止|"
     "必须不|一定不|从不|绝不|决不|永不|别|未|没有|无|禁止使用",
     "off": "disable|disables|disabled|turn off|turns off|switch off|turned off|deactivate|deactivated|"
@@ -33,8 +33,8 @@ MARKS: Mapping[str, str] = {
     "as": "as|as a|as an|作为|作|当作|充当|做|来做|当|用作",
     "as the": "as the|as our|as its",
     "for": "for|用于|用来|来",
-    "over": "over|instead of|rather than|in place of|in preference to|but not|and not|而非|而不是|而不用|而不选|不选|不采用|"
-    "代替|取代|替代|替换|替掉|不再用",
+    "over": "over|instead of|rather than|in place of|in preference to|but not|and not|"
+    "而非|而不是|而不用|而不选|不选|不采用|代替|取代|替代|替换|替掉|不再用",
     "is": "is|are|will be|be|was|were|为|是|定为|设为|改为|设置为|调整为|调整到|选定为|=|:",
     "in": "in|with|on|via|through|at|inside|within|在|通过|经|经由",
     "from": "from|从|由",
@@ -42,7 +42,8 @@ MARKS: Mapping[str, str] = {
     "order": "before|after|by|than|between|under|above|below|depends on|先于|晚于|之前|之后|早于|对|向|给",
     "and": "and|or|&|和|与|及|以及|或|或者|、|/",
     "also": "also|additionally|too|in addition|as well|alongside|besides|同时|此外|另外|额外|也|还",
-    "except": "except|except for|unless|only|apart from|other than|if|when|while|除|除了|除外|除非|仅|只|只有|如果|若|当且仅当",
+    "except": "except|except for|unless|only|apart from|other than|if|when|while|"
+    "除|除了|除外|除非|仅|只|只有|如果|若|当且仅当",
     # what is only added to something, and rules nothing else out
     "besides": "support|supports|supported|add|adds|provide|provides|introduce|offer|offers|document|publish|"
     "integrate|import|export|extend|implement|implements|支持|增加|添加|新增|提供|兼容|导入|导出|接入|"
@@ -51,9 +52,9 @@ MARKS: Mapping[str, str] = {
     "sole": "main|primary|default|sole|unique|single|standard|唯一|默认|主|主要|首选",
     # words without weight for the comparison
     "": "the|a|an|all|every|each|any|our|we|will|been|it|its|it's|this|that|of|own|project|team|"
-    "system|service|services|value|set|per default|by default|from now on|as of|such as|as well as|as soon as|only then|"
-    "does|do|did|being|these|those|their|there|us|us to|new|"
-    "有没有|是不是|能不能|要不要|会不会|可不可以|的|了|都|均|一律|统一|所有|全部|每个|每|各|各个|任何|一切|则|会|将|被|把|请|我们|本|该|其|并|进行|以|"
+    "system|service|services|value|set|per default|by default|from now on|as of|such as|as well as|as soon as|"
+    "only then|does|do|did|being|these|those|their|there|us|us to|new|"
+    "已|已经|有没有|是不是|能不能|要不要|会不会|可不可以|的|了|都|均|一律|统一|所有|全部|每个|每|各|各个|任何|一切|则|会|将|被|把|请|我们|本|该|其|并|进行|以|"
     "当前|目前|现在|今后|以后|项目|团队|系统|服务|中|里|内|上|时|后|我|个|地|着|过|就|再|要|改|设|等|类|性",
 }
 """Mark → the phrases that carry it."""
@@ -112,7 +113,8 @@ SYNONYMS: tuple[str, ...] = (
     "production|prod|live|生产|线上|生产环境|线上环境",
     "staging|预发|预发布|预发环境|预发布环境|灰度",
     "development|dev|开发环境|本地开发",
-    "at most|no more than|not more than|up to|no later than|maximum|最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长",
+    "at most|no more than|not more than|up to|no later than|maximum|"
+    "最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长",
     "at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短",
     "window|窗口|窗口期",
     "level|级别",
@@ -132,13 +134,17 @@ PLACES = frozenset({"production", "staging", "development", "test"})
 """Where a statement may hold without holding elsewhere."""
 
 SLOTS = frozenset(
-    ["framework", "language", "library", "format", "protocol", "broker", "style", "strategy", "algorithm", "convention", "licence", "engine", "package manager", "indentation", "encoding", "naming", "orm", "linter", "formatter", "bundler", "compiler", "tool", "model", "模式", "方式", "机制"]
-)
+    (*("framework", "language", "library", "format", "protocol", "broker", "style", "strategy", "algorithm"),
+     *("convention", "licence", "engine", "template engine", "package manager", "indentation", "encoding", "naming"),
+     *("separator", "orm", "linter", "formatter", "bundler", "compiler", "tool", "model", "level", "primary key"),
+     *("time zone", "模式", "方式", "机制"))
+)  # fmt: skip
 """What has one filler at a time, whatever it is."""
 
 HOLDERS = frozenset(
-    ["database", "cache", "queue", "storage", "continuous integration", "search", "registry", "build", "deployment", "provider", "platform"]
-)
+    (*("database", "cache", "queue", "storage", "search", "registry", "configuration center", "gateway", "proxy"),
+     *("continuous integration", "build", "deployment", "scheduler", "provider", "platform"))
+)  # fmt: skip
 """What has one filler at a time where both fillers are names of products."""
 
 RIVALS: tuple[tuple[str, str], ...] = (
@@ -187,7 +193,7 @@ RIVALS: tuple[tuple[str, str], ...] = (
     ("trunk based development|git flow|gitflow|github flow", "branch|branching|model"),
     ("squash|rebase|merge commit", "merge"),
 )
-"""Names of which one place takes one, and the words such a place is usually named by. Common technology; no claim to be whole."""
+"""Names of which one place takes one, and the words such a place is usually named by. Common ones only."""
 
 OPPOSITES: tuple[str, ...] = (
     "go|rust|java|kotlin|python|c++|c#|ruby|php|scala|typescript|javascript",
@@ -240,18 +246,23 @@ ALIASES: Mapping[str, str] = {
 }
 
 REASONS = (
-    " because | since | so that | in order to | due to | as it | as they |, as | given that |因为|由于|以便|从而|为了|因此|所以|以免|——"
+    " because | since | so that | in order to | due to | as it | as they |, as | given that |"
+    "因为|由于|以便|从而|为了|因此|所以|以免|——"
 )
-"""Where a statement ends and its reason begins; a full stop does the same."""
+"""Where a statement ends and its reason begins."""
 
 LABELS = frozenset(
-    ["step", "phase", "stage", "part", "chapter", "section", "level", "tier", "sprint", "milestone", "adr", "rfc", "issue", "ticket", "epic", "iteration", "quarter", "阶段", "步骤", "第", "附录", "centos", "ubuntu", "debian", "windows", "http", "tls", "ipv"]
-)
+    (*("step", "phase", "stage", "part", "chapter", "section", "level", "tier", "sprint", "milestone", "adr"),
+     *("rfc", "issue", "ticket", "epic", "iteration", "quarter", "centos", "ubuntu", "debian", "windows", "http"),
+     *("tls", "ipv", "阶段", "步骤", "第", "附录"))
+)  # fmt: skip
 """Words whose number is a name, not a setting."""
 
 SETTERS = frozenset(
-    ["port", "version", "limit", "timeout", "size", "count", "ratio", "rate", "return", "returns", "respond", "answer", "status", "budget", "ttl", "retention", "depth", "level", "返回", "版本", "上限", "下限", "率", "数", "at most", "at least", "window", "expires", "expire", "listen", "listens"]
-)
+    (*("port", "version", "limit", "timeout", "size", "count", "ratio", "rate", "return", "returns", "respond"),
+     *("answer", "status", "budget", "ttl", "retention", "depth", "level", "at most", "at least", "window", "expires"),
+     *("expire", "listen", "listens", "返回", "版本", "上限", "下限", "率", "数"))
+)  # fmt: skip
 """Words whose number is a setting."""
 
 _TIME = {

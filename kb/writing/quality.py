@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kb.config import Config
 from kb.record import Candidate
-from kb.text import clip, count, has_cjk
+from kb.text import clip, count, runs
 from kb.words import Said, say
 from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
 from kb.writing.objection import Objection
@@ -54,8 +54,6 @@ _NUMBERING = re.compile(
     r"[\s.:)\-—、]*",
     re.IGNORECASE,
 )
-_LATIN = re.compile(r"[^\W_\u2e80-\U000323af]+(?:[._'’+#-][^\W_\u2e80-\U000323af]+)*[+#]*")
-_UNSPACED = re.compile(r"[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U000323af]+")
 
 _COMMAND = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|my|every|of|these|those)\s+){0,3}"
@@ -109,9 +107,11 @@ def names_a_subject(candidate: Candidate, config: Config) -> Iterator[Objection]
 
 
 def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
-    """Refuse what is too short to say something or too long to be read."""
-    length = count(candidate.title)
-    length += 0 if has_cjk(candidate.title) else length
+    """Refuse what is too short to say something or too long to be read.
+
+    In a title a spaced word counts two: it says what two Chinese characters say, and “Use Gradle” says enough.
+    """
+    length = count(candidate.title) + sum(not unspaced for _, unspaced in runs(candidate.title))
     if 0 < length < config.title_min:
         yield Objection(
             "short-title",
@@ -210,7 +210,10 @@ def _plain(title: str) -> str:
 
 def _subject(title: str) -> bool:
     """Tell whether a word of *title*, in lower case, is not generic: a spaced word or two unspaced characters."""
-    if any(word not in _GENERIC_WORDS and not word.isdigit() for word in _LATIN.findall(title)):
-        return True
-    left = (_PARTICLES.sub(" ", _GENERIC.sub(" ", run)) for run in _UNSPACED.findall(title))
-    return any(len(piece) > 1 for run in left for piece in run.split())
+    for run, unspaced in runs(title):
+        if not unspaced and run not in _GENERIC_WORDS and not run.isdigit():
+            return True
+        left = _GENERIC.sub(" ", run).split() if unspaced else ()
+        if any(len(piece) > 1 and not _PARTICLES.fullmatch(piece) for piece in left):
+            return True
+    return False

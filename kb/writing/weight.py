@@ -37,11 +37,11 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "performance": re.compile(
-        r"\bperformance\b|\blatenc|\bthroughput|\bmemory leak|\bout of memory|\boom\b|\bbottleneck|\bn\+1\b"
-        r"|\bcach(?:e|es|ing)\b"
+        r"\bperformance\b|\blatenc|\bthroughput|\bmemory leak|\bleak(?:s|ing)? memory|\bout of memory|\boom\b"
+        r"|\bbottleneck|\bn\+1\b|\bcach(?:e|es|ing)\b"
         r"|\bqps\b|\bscalab|\bconcurren|\bdeadlock|\brace condition|\bslow (?:quer|path|start)|\bresponse time"
         r"|\bconnection pool"
-        r"|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
+        r"|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|泄[漏露]内存|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
         r"|可扩展性",
         re.IGNORECASE,
     ),
@@ -57,15 +57,20 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
-"""The large matters and the words that name them, in both languages; a word that is common in small talk is left out."""
+"""The large matters and the words that name them, in both languages; what is common in small talk is left out."""
 
-_DENIED = re.compile(
-    r"(?:\bno|\bnot|\bnever|\bwithout|\bn't|\birrelevant to|\bunrelated to|\bnothing to do with)\s+"
-    r"(?:(?:a|an|any|the|have|has|affect\w*|chang\w*|touch\w*|impact\w*|related|relevant|about|to|for|on)\s+){0,4}$"
-    r"|(?:不影响|不涉及|无关|没有|与|不改变|不触及|无)\S{0,2}$",
+_DENIED_BEFORE = re.compile(
+    r"\b(?:no|not|never|without|\w+n't)\s(?:\w+\s){0,2}(?:affect|impact|chang|touch|relat|relevan)\w*\s(?:\w+\s){0,2}$"
+    r"|\b(?:irrelevant|unrelated) to\s(?:\w+\s)?$|\bnothing to do with\s(?:\w+\s)?$"
+    r"|(?:不影响|不涉及|不改变|不触及)(?:任何|到|对|其[他它])?$",
     re.IGNORECASE,
 )
-"""What right before a word takes it back: "no security impact", "不影响性能"."""
+_NO = re.compile(r"\b(?:no|any|without)\s(?:\w+\s)?$|(?:没有|无)(?:任何)?$", re.IGNORECASE)
+_DENIED_AFTER = re.compile(
+    r"\w*\s(?:impact|implication|effect|relevance|change|concern)s?\b|(?:上|方面)?的?(?:影响|变化|问题|风险)",
+    re.IGNORECASE,
+)
+_UNRELATED_AFTER = re.compile(r"\S{0,4}(?:无关|不受影响|没有影响)")
 
 _TRIVIAL = re.compile(
     r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)"
@@ -80,37 +85,11 @@ _TRIVIAL = re.compile(
 
 _HOLDERS = frozenset(
     [
-        "src",
-        "lib",
-        "libs",
-        "pkg",
-        "packages",
-        "apps",
-        "app",
-        "services",
-        "modules",
-        "crates",
-        "cmd",
-        "internal",
-        "source",
-    ]
-    + [
-        "main",
-        "java",
-        "kotlin",
-        "scala",
-        "python",
-        "go",
-        "com",
-        "org",
-        "net",
-        "cn",
-        "io",
-        "components",
+        "src", "lib", "libs", "pkg", "packages", "apps", "app", "services", "modules", "crates", "cmd", "internal",
+        "source", "main", "java", "kotlin", "scala", "python", "go", "com", "org", "net", "cn", "io", "components",
         "projects",
-        ".",
     ]
-)
+)  # fmt: skip
 """Folders that hold modules and are none."""
 _BESIDE = frozenset(
     ["test", "tests", "doc", "docs", "spec", "specs", "__tests__", "examples", "scripts", "bench", "e2e"]
@@ -129,10 +108,18 @@ def matters(candidate: Candidate) -> dict[str, str]:
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
         for match in words.finditer(text):
-            if not _DENIED.search(text, max(0, match.start() - 60), match.start()):
+            if not _is_denied(text, match):
                 found[matter] = _whole(text, match)
                 break
     return found
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    """Tell whether what stands around a word takes it back: "no security impact", "不影响性能", "与安全无关"."""
+    before, after = max(0, match.start() - 60), match.end()
+    if _DENIED_BEFORE.search(text, before, match.start()) or _UNRELATED_AFTER.match(text, after):
+        return True
+    return bool(_NO.search(text, before, match.start()) and _DENIED_AFTER.match(text, after))
 
 
 def modules(candidate: Candidate, known: Sequence[str] = ()) -> tuple[str, ...]:

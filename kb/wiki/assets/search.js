@@ -20,7 +20,7 @@
     .replace(/\u200b/g, "")
     .replace(/\s+/g, " ")
     .trim();
-  const escaped = text => text;
+  const escaped = text => text.replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
   const folded = text => text.toLowerCase();
 
   function setup(docs) {

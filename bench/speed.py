@@ -1,0 +1,115 @@
+"""How long things take, beside a yardstick taken in the same run: medians of whole processes.
+
+    python -m bench.speed [--runs 11] [--sizes 1000,10000] [--place DIR]
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import corpus
+
+BIN = Path(sys.executable).parent
+HOOK, KB, PYTHON = str(BIN / "kb-hook"), str(BIN / "kb"), sys.executable
+
+
+def wall(command: list[str], place: Path, stdin: bytes = b"") -> float:
+    """Return the wall milliseconds of one run; fail loudly when it fails."""
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=place, input=stdin, capture_output=True, check=False)
+    took = (time.perf_counter() - began) * 1000
+    if done.returncode not in (0, 3, 4):
+        raise SystemExit(f"{command} failed: {done.stderr.decode()}")
+    return took
+
+
+def paired(yardstick: Callable[[int], float], subject: Callable[[int], float], runs: int) -> tuple[float, float]:
+    """Return the medians of both, run in turn, the first of each left out."""
+    pairs = [(yardstick(number), subject(number)) for number in range(runs + 1)][1:]
+    return statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs)
+
+
+def row(what: str, base: float, took: float, must: float) -> None:
+    """Print one line of the table."""
+    ratio = took / base
+    print(f"| {what:58} | {base:7.1f} | {took:7.1f} | {ratio:5.2f}× | ≤ {must}× | {'yes' if ratio <= must else 'NO'} |", flush=True)
+
+
+def starts(place: Path, runs: int) -> None:
+    """Measure what does not write, over the knowledge base at *place*."""
+    bare = lambda _: wall([PYTHON, "-c", "pass"], place)  # noqa: E731
+    name = json.loads(subprocess.run([KB, "list", "--json"], cwd=place, capture_output=True, check=True).stdout)[0]["id"]
+    nowhere = Path(tempfile.mkdtemp())
+    prompt = json.dumps({"prompt": "why do we retry the webhook and cache the search index? 退款窗口", "cwd": str(place)}).encode()
+    empty = json.dumps({"prompt": "", "cwd": str(place)}).encode()
+    for what, command, stdin, folder, must in (
+        ("kb-hook, no knowledge base", [HOOK, "user-prompt"], b"{}", nowhere, 2.5),
+        ("kb-hook, nothing to do", [HOOK, "user-prompt"], empty, place, 2.5),
+        ("kb-hook user-prompt, one hint", [HOOK, "user-prompt"], prompt, place, 4),
+        ("kb --help", [KB, "--help"], b"", place, 5),
+        ("kb show", [KB, "show", "--scope", "global", name], b"", place, 5),
+        ("kb search", [KB, "search", "退款窗口"], b"", place, 6),
+    ):
+        base, took = paired(bare, lambda _, c=command, s=stdin, f=folder: wall(c, f, s), runs)  # type: ignore[misc]
+        row(what, base, took, must)
+
+
+def writes(place: Path, size: int, runs: int) -> None:
+    """Measure one record written, whole process, beside git add and commit of one file in the same repository."""
+    limits = {1_000: (4.5, 7.0), 10_000: (2.0, 3.0), 100_000: (1.2, 2.0)}.get(size, (4.5, 7.0))
+    mark = time.time_ns()
+
+    def git(number: int) -> float:
+        file = place / "content" / "anchors" / "global" / f"note-{mark}-{number}.txt"
+        file.write_text("x" * 1500)
+        return wall(["sh", "-c", f"git add '{file}' && git commit -q -m x"], place)
+
+    def candidate(number: int) -> bytes:
+        words = corpus._word(mark + number * 7919)
+        value = {"kind": "decision", "title": f"Keep {words} apart from {words[::-1]}", "why": f"because {words} grows without bound",
+                 "decision": f"The {words} part has a process of its own, and the rest calls it.", "impact_areas": ["architecture"],
+                 "scope": "global", "session": "bench"}  # fmt: skip
+        return json.dumps(value).encode()
+
+    for what, command, must in (("kb-hook write", [HOOK, "write"], limits[0]), ("kb write -", [KB, "write", "-"], limits[1])):
+        base, took = paired(git, lambda n, c=command: wall(c, place, candidate(n + (50 if c[0] == KB else 0))), runs)  # type: ignore[misc]
+        row(f"{what}, N={size:,} (yardstick: git add && git commit)", base, took, must)
+
+
+def big(place: Path) -> None:
+    """Measure an index built from nothing, with its peak memory."""
+    for end in ("", "-wal", "-shm"):
+        (place / ".kb" / f"index.db{end}").unlink(missing_ok=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    took = wall([KB, "list", "--kind", "checklist"], place) / 1000
+    peak = max(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, before) // 1024
+    print(f"| index from nothing | {took:.1f} s | peak of any child so far {peak} MB |", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--runs", type=int, default=11)
+    words.add_argument("--sizes", default="1000,10000")
+    words.add_argument("--place", default=str(Path(tempfile.gettempdir()) / "kb-bench"))
+    given = words.parse_args()
+    os.environ.setdefault("GIT_CONFIG_NOSYSTEM", "1")
+    print("| what | yardstick ms | ms | ratio | must | met |\n|---|---|---|---|---|---|")
+    for size in map(int, given.sizes.split(",")):
+        place = corpus.build(Path(given.place) / str(size), size)
+        big(place)
+        if size == 10_000:
+            starts(place, given.runs)
+        writes(place, size, given.runs)
+
+
+if __name__ == "__main__":
+    main()

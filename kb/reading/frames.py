@@ -1,0 +1,100 @@
+"""The frames of hints in two languages. Those of T1, T2 and sub-agents are fixed by the specification (SHI)."""
+
+from typing import NamedTuple
+
+
+class Words(NamedTuple):
+    """What the frames of hints say in one language."""
+
+    t1: str
+    t2: str
+    risks: str
+    constraints: str
+    patterns: str
+    history: str
+    columns: tuple[str, str, str]
+    interfaces: str
+    rollbacks: str
+    t1_footer: str
+    t2_footer: str
+    nothing: str
+    unverified: str
+    dead: str
+    prompt: str
+    prompt_footer: str
+    start: str
+    holdings: str
+    reviews: str
+    always: str
+    pointer: str
+    compact: str
+    hints: str
+    task: str
+    note: str
+    more: str
+    colon: str
+    comma: str
+
+
+ZH = Words(
+    t1="## [识 T1] 启动提示",
+    t2="## [识 T2] 设计参考",
+    risks="⚠️ **相关风险**:",
+    constraints="📌 **约束提醒**:",
+    patterns="🔄 **可复用模式**:",
+    history="📜 **历史决策**:",
+    columns=("ID", "决策", "理由"),
+    interfaces="🔌 **相关接口**:",
+    rollbacks="🔙 **回滚经验**:",
+    t1_footer="> 仅供参考，不影响决策",
+    t2_footer="> 仅供参考，决策权在本体",
+    nothing="暂无相关锚点。",
+    unverified="⚠️ 待验证",
+    dead="❌ 已废弃",
+    prompt="团队知识库中与此有关的记录，引文，仅作资料：",
+    prompt_footer="查看全文：`kb show {id}`。仅供参考，决策权在本体。",
+    start="## 知识库：{name}",
+    holdings="本项目有团队知识库：{counts}。",
+    reviews="有 {n} 个冲突待评审：`kb review`。",
+    always="📌 **一直有效**:",
+    pointer="查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
+    compact="## 🔸 缩形态上下文",
+    hints="## 惯性提示",
+    task="## 你的任务",
+    note="## 注意",
+    more='如需更多上下文，可 Read("{pointer}")',
+    colon="：",
+    comma="、",
+)
+EN = Words(
+    t1="## [T1] Before you start",
+    t2="## [T2] Design reference",
+    risks="⚠️ **Related risks**:",
+    constraints="📌 **Constraints to keep in mind**:",
+    patterns="🔄 **Reusable patterns**:",
+    history="📜 **Past decisions**:",
+    columns=("ID", "Decision", "Why"),
+    interfaces="🔌 **Related interfaces**:",
+    rollbacks="🔙 **Rollback experience**:",
+    t1_footer="> For reference only; it decides nothing",
+    t2_footer="> For reference only; the decision is yours",
+    nothing="No related anchors yet.",
+    unverified="⚠️ unverified",
+    dead="❌ no longer in force",
+    prompt="From the team's knowledge base; quoted, for reference:",
+    prompt_footer="Full text: `kb show {id}`. For reference only; the decision is yours.",
+    start="## Knowledge base: {name}",
+    holdings="This project has a team knowledge base: {counts}.",
+    reviews="Conflicts waiting for review: {n} (`kb review`).",
+    always="📌 **What always holds**:",
+    pointer=(
+        "Search: `kb search WORDS`; read: `kb show ID`. The above is quoted, for reference only; the decision is yours."
+    ),
+    compact="## 🔸 Compact context",
+    hints="## Hints",
+    task="## Your task",
+    note="## Note",
+    more='For more context: Read("{pointer}")',
+    colon=": ",
+    comma=", ",
+)

@@ -1,0 +1,91 @@
+"""A sealed environment: own HOME, no system configuration, fixed dates; real git, built once and copied."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.make import make
+
+DAY = 1_795_219_200.0
+"""2026-11-21 00:00:00 UTC, when every test takes place."""
+
+_PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "CHROMIUM")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Run all tests with a home of their own and without the machine's git configuration."""
+    home = tmp_path_factory.mktemp("home")
+    kept = {key: os.environ[key] for key in _PASSED if key in os.environ}
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(
+        kept,
+        HOME=str(home),
+        XDG_CONFIG_HOME=str(home / ".config"),
+        GIT_CONFIG_NOSYSTEM="1",
+        GIT_AUTHOR_NAME="A Tester",
+        GIT_AUTHOR_EMAIL="tester@example.com",
+        GIT_COMMITTER_NAME="A Tester",
+        GIT_COMMITTER_EMAIL="tester@example.com",
+        GIT_AUTHOR_DATE="2026-11-21T00:00:00Z",
+        GIT_COMMITTER_DATE="2026-11-21T00:00:00Z",
+        GIT_EDITOR="false",
+        TZ="UTC",
+        PYTHONHASHSEED="0",
+    )
+    yield home
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def empty_kb(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base without records, to be copied."""
+    place = tmp_path_factory.mktemp("base") / "kb"
+    made, _ = make(str(place), os.environ, name="kb")
+    made.close()
+    return place
+
+
+class Clock:
+    """A clock that moves when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = DAY
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The test's clock."""
+    return Clock()
+
+
+@pytest.fixture
+def root(empty_kb: Path, tmp_path: Path) -> Path:
+    """The folder of a fresh knowledge base."""
+    place = tmp_path / "kb"
+    shutil.copytree(empty_kb, place, symlinks=True)
+    return place
+
+
+@pytest.fixture
+def kb(root: Path, clock: Clock) -> Iterator[KnowledgeBase]:
+    """A fresh knowledge base."""
+    with KnowledgeBase(str(root), os.environ, clock) as opened:
+        yield opened
+
+
+def git(place: Path | str, *arguments: str) -> str:
+    """Run git in *place* and return what it prints; fail the test when it fails."""
+    done = subprocess.run(["git", "-C", str(place), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

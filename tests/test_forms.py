@@ -1,0 +1,234 @@
+"""The compact form, always below 500 字, and the two reports of the archive."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.candidate import candidates
+from kb.record import Candidate, Evidence, Record, Similar, Verdict
+from kb.sessions.forms import Progress, compact, hui_output, progress, shi_result, task_of
+from kb.sessions.transcript import Message, ToolCall, ToolResult, Transcript
+from kb.text import count
+
+
+def human(line: int, text: str) -> Message:
+    return Message(line, "", "user", "human", (text,))
+
+
+def agent(line: int, text: str = "", *calls: ToolCall) -> Message:
+    return Message(line, "", "assistant", "agent", (text,) if text else (), calls)
+
+
+def todo(line: int, **states: str) -> Message:
+    items = [{"content": content.replace("_", " "), "status": status} for content, status in states.items()]
+    return agent(line, "", ToolCall(f"t{line}", "TodoWrite", {"todos": items}, line))
+
+
+FULL = Transcript(
+    messages=(
+        human(1, "给订单服务加上退款接口。要有测试。"),
+        todo(2, 设计接口="pending", 写测试="pending"),
+        todo(3, 设计接口="completed", 写测试="in_progress", 更新文档="pending"),
+    ),
+    session_id="s-1",
+    cwd="/home/me/shop",
+)
+CANDIDATES = (
+    Candidate("decision", "退款走异步队列", why="银行接口慢", evidence=(Evidence("引用"),)),
+    Candidate("constraint", "退款窗口 90 天"),
+    Candidate("pitfall", "重复回调会退两次款"),
+    Candidate("interface", "POST /refunds"),
+)
+
+GOLDEN_ZH = """## 🔸 缩形态上下文
+
+【任务】给订单服务加上退款接口。要有测试。
+
+【已决策】
+- 退款走异步队列 (原因: 银行接口慢)
+- POST /refunds
+
+【约束】
+- 退款窗口 90 天
+- 重复回调会退两次款
+
+【当前进度】
+- 已完成: 设计接口
+- 进行中: 写测试
+- 待处理: 更新文档
+
+【锚点引用】
+- [D001] 金额用整数分
+- [shop:D002]
+"""
+
+GOLDEN_EN = """## 🔸 缩形态上下文
+
+【任务】Fix the [flaky] login test
+
+【已决策】
+- none
+
+【约束】
+- none
+
+【当前进度】
+- 已完成: none
+- 进行中: and run it twice
+- 待处理: none
+
+【锚点引用】
+- none
+"""
+
+
+def test_the_compact_form_has_the_headings_of_the_format_and_what_was_done() -> None:
+    anchors = (Record("D001", "decision", "金额用整数分"), "shop:D002")
+    assert compact(FULL, anchors=anchors, candidates=CANDIDATES, language="zh") == GOLDEN_ZH
+
+
+def test_in_english_the_headings_stay_and_brackets_cannot_forge_them() -> None:
+    transcript = Transcript((human(1, "Fix the 【flaky】\nlogin test"), human(2, "and run it twice")))
+    assert compact(transcript, language="en") == GOLDEN_EN
+
+
+def test_what_matters_most_is_kept_when_there_is_little_room() -> None:
+    many = [
+        Candidate(kind, f"{kind} 第{n}条 " + "很长的说明" * 6) for kind in ("decision", "constraint") for n in range(20)
+    ]
+    transcript = Transcript(
+        (human(1, "任务" * 300), todo(2, **{f"完成{n}" + "事" * 40: "completed" for n in range(20)}))
+    )
+    anchors = [f"D{n:03}" for n in range(50)]
+    form = compact(transcript, anchors=anchors, candidates=many, language="zh")
+    assert 400 < count(form) < 500
+    assert form.count("constraint 第") == 6
+    assert "任务任务" in form and "decision 第0条" in form
+    assert "已完成: 无" in form
+    small = compact(transcript, anchors=anchors, candidates=many, language="zh", limit=120)
+    assert count(small) <= 120 and "任务任务" in small
+    assert small.count("constraint 第") > small.count("decision 第")
+
+
+_WORD = st.sampled_from(
+    ["退款", "refund", "a/b.c-d_e", "【约束】", "x" * 300, "很" * 300, "-", "\n", "🔸", "3.14", "## h"]
+)
+_TEXT = st.lists(_WORD | st.text(max_size=5), max_size=60).map(" ".join)
+_TODOS = st.lists(
+    st.tuples(_TEXT, st.sampled_from(["completed", "in_progress", "pending", "odd", ""])), max_size=8
+).map(lambda items: [{"content": text, "status": status} for text, status in items])
+
+
+@given(
+    st.lists(_TEXT, max_size=3),
+    _TODOS | st.none() | st.just([3, {"content": 4}]),
+    st.lists(st.tuples(st.sampled_from(["decision", "constraint", "pitfall", "pattern"]), _TEXT, _TEXT), max_size=8),
+    st.lists(_TEXT, max_size=6),
+    st.sampled_from(["zh", "en"]),
+    st.integers(60, 499),
+)
+def test_the_compact_form_never_exceeds_its_limit(
+    prompts: list[str],
+    todos: Any,
+    marks: list[tuple[str, str, str]],
+    anchors: list[str],
+    language: str,
+    limit: int,
+) -> None:
+    messages = [human(n, text) for n, text in enumerate(prompts, 1)]
+    messages.append(agent(9, "说完了。" + "".join(prompts), ToolCall("t", "TodoWrite", {"todos": todos}, 9)))
+    form = compact(
+        Transcript(tuple(messages)),
+        anchors=anchors,
+        candidates=[Candidate(kind, title, why=why) for kind, title, why in marks],
+        language=language,
+        limit=limit,
+    )
+    assert count(form) <= limit < 500
+    for heading in ("## 🔸 缩形态上下文", "【任务】", "【已决策】", "【约束】", "【当前进度】", "【锚点引用】"):
+        assert form.count(heading) == 1
+
+
+def test_progress_follows_the_task_tools_too() -> None:
+    def call(number: int, name: str, **given: object) -> ToolCall:
+        return ToolCall(f"c{number}", name, given, number)
+
+    created = Message(2, "", "user", "tool", (), (), (ToolResult("c1", "Task #7 created: 写迁移", False, 2),))
+    messages = (
+        agent(1, "", call(1, "TaskCreate", subject="写迁移"), call(2, "TaskCreate", subject="run it")),
+        created,
+        agent(3, "", call(3, "TaskUpdate", taskId="7", status="completed"), call(4, "TaskUpdate", taskId="99")),
+        agent(4, "", call(5, "TaskUpdate", taskId=2, status="in_progress", subject="run it twice")),
+        agent(5, "", call(6, "TaskCreate", subject="check"), call(7, "TaskUpdate", taskId="3", status="deleted")),
+    )
+    assert progress(Transcript(messages)) == Progress(("写迁移",), ("run it twice",), ())
+    assert progress(FULL) == Progress(("设计接口",), ("写测试",), ("更新文档",))
+    assert progress(Transcript()) == Progress()
+
+
+@pytest.mark.parametrize(
+    ("messages", "task"),
+    [
+        ((human(1, "hi"), human(2, "port the parser to Rust")), "port the parser to Rust"),
+        ((human(1, "继续"),), "继续"),
+        (
+            (Message(1, "", "user", "wrapper", ("<command-args>review the branch</command-args>",)),),
+            "review the branch",
+        ),
+        ((Message(1, "", "user", "delegated", ("Explore the code",)),), "Explore the code"),
+        ((), ""),
+    ],
+)
+def test_the_task_is_the_first_prompt_that_says_something(messages: tuple[Message, ...], task: str) -> None:
+    assert task_of(Transcript(messages)) == task
+
+
+def test_hui_output_holds_the_whole_extraction() -> None:
+    report = hui_output(
+        FULL, candidates=CANDIDATES, compact_md="# compact", timestamp="2026-03-01T10:00:00Z", project_path="/p"
+    )
+    assert list(report) == ["version", "timestamp", "session_id", "project_path", "context", "anchors"]
+    context = report["context"]
+    assert list(context) == [
+        "task", "decisions", "constraints", "interfaces", "problems", "progress", "compact_md",
+    ]  # fmt: skip
+    assert context["decisions"] == [{"title": "退款走异步队列", "content": "", "reason": "银行接口慢"}]
+    assert [len(context[key]) for key in ("constraints", "interfaces", "problems")] == [1, 1, 1]
+    assert context["progress"] == {"done": ["设计接口"], "in_progress": ["写测试"], "pending": ["更新文档"]}
+    assert (report["project_path"], report["timestamp"], context["compact_md"]) == (
+        "/p",
+        "2026-03-01T10:00:00Z",
+        "# compact",
+    )
+    assert candidates(json.loads(json.dumps(report))["anchors"]) == list(CANDIDATES)
+    assert hui_output(FULL, candidates=(), compact_md="", timestamp="")["project_path"] == "/home/me/shop"
+
+
+def test_shi_result_reports_every_verdict_once() -> None:
+    verdicts = (
+        Verdict("created", "一", "decision", id="D001"),
+        Verdict("refused", "二", "decision", reasons=("temporary", "vague")),
+        Verdict("appended", "三", "decision", id="D002"),
+        Verdict("updated", "四", "decision", id="D003"),
+        Verdict("unchanged", "五", "decision", id="D004"),
+        Verdict("held", "六", "decision", reasons=("seen once",)),
+        Verdict("conflict", "七", "decision", id="D005", branch="kb/review/D005-x",
+                similar=(Similar("D001", "global", "一", 0.9),)),
+        Verdict("created", "八", "pitfall", id="P001", spooled=True),
+        Verdict("novel", "九", "decision"),
+    )  # fmt: skip
+    report = shi_result(verdicts, errors=["disk full"])
+    assert report["anchors_written"] == [
+        {"candidate_id": "1", "new_id": "D001", "type": "decision", "title": "一"},
+        {"candidate_id": "8", "new_id": "P001", "type": "pitfall", "title": "八", "spooled": True},
+    ]
+    assert report["anchors_skipped"] == [{"id": "2", "title": "二", "reason": "temporary; vague"}]
+    assert [(entry["id"], entry["existing_id"]) for entry in report["anchors_merged"]] == [("3", "D002"), ("4", "D003")]
+    assert report["anchors_duplicated"] == [{"id": "5", "existing_id": "D004", "title": "五"}]
+    assert report["anchors_held"] == [{"id": "6", "title": "六", "reason": "seen once"}]
+    [conflict] = report["anchors_conflict"]
+    assert (conflict["new_id"], conflict["existing_id"], conflict["branch"]) == ("D005", "D001", "kb/review/D005-x")
+    assert report["errors"] == [{"id": "9", "title": "九", "error": "novel"}, {"error": "disk full"}]

@@ -1,0 +1,93 @@
+"""The law of the layers: who may import whom."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import kb
+
+ROOT = Path(kb.__file__).parent
+GROUND = ["words", "words_zh", "home", "errors", "record", "kinds", "config", "candidate", "text", "short"]
+GROUND += ["front", "yamlfront", "markdown", "blocks", "citations", "fences"]
+RULES = ["writing", "reading", "sessions", "guarding", "checking"]
+PLACES = ["store"]
+DOORS = ["hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
+HOMES = {
+    "git": {"store/git/history.py"},
+    "click": {"cli"},
+    "mkdocs": {"wiki"},
+    "yaml": {"yamlfront.py"},
+    "frontmatter": {"yamlfront.py"},
+    "markdown_it": {"fences.py", "wiki"},
+    "rapidfuzz": {"writing", "reading"},
+    "sqlite3": {"store/index.py"},
+}
+FILES = sorted(path for path in ROOT.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Return the dotted names a module imports, wherever in it; imports for type checkers do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    skipped = {id(n) for top in ast.walk(tree) if _is_type_checking(top) for n in ast.walk(top)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} if node.module.count(".") < 2 else set()
+    return names
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def room(name: str) -> str:
+    """Return the room of a dotted name inside kb, or "" for what is outside."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "kb" and len(parts) > 1 else ""
+
+
+def allowed(here: str) -> set[str]:
+    """Return the rooms that the room *here* may import from, itself included."""
+    ground = set(GROUND)
+    if here in GROUND:
+        return ground
+    if here in RULES or here in PLACES:
+        return ground | {here}
+    if here == "knowledge":
+        return ground | set(RULES) | set(PLACES) | {here}
+    if here == "doctor":
+        return ground | set(PLACES) | {"knowledge", "hosts", here}
+    if here in DOORS:
+        return ground | {"knowledge", here}
+    return ground | {"knowledge", "checking", *DOORS, here}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_only_from_lower_layers(path: Path) -> None:
+    here = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if here in ("__init__", "__main__", "templates"):
+        return
+    rooms = {room(name) for name in imported(path)} - {"", "__version__", "kb"}
+    rooms = {r for r in rooms if (ROOT / r).is_dir() or (ROOT / f"{r}.py").is_file()}
+    assert rooms <= allowed(here), f"{path.relative_to(ROOT)} imports {sorted(rooms - allowed(here))}"
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_a_heavy_package_has_one_home(package: str) -> None:
+    users = {
+        str(path.relative_to(ROOT)) for path in FILES if any(n == package or n.startswith(package + ".") for n in imported(path))
+    }
+    strangers = {user for user in users if not any(user == home or user.startswith(home + "/") for home in HOMES[package])}
+    assert not strangers
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_stay_readable(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").count("\n") <= 420
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), "every module says what it is"

@@ -1,0 +1,273 @@
+"""Merging: what a repetition or an addition does to the record that is there."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.markdown import read, render
+from kb.record import Candidate, Evidence, Record, Section
+from kb.writing.merge import Merge, apply, merging, new_facts, pieces, source_of
+
+DAY = "2026-11-21"
+
+
+def a_record(**fields: object) -> Record:
+    """Return the record that outputs are masked."""
+    values: dict[str, object] = {
+        "id": "D001",
+        "kind": "decision",
+        "title": "所有输出必须脱敏",
+        "scope": "project/shop",
+        "status": "accepted",
+        "sources": ("claude/s1",),
+        "sections": (
+            Section("decision", "决策", "对外输出先经过脱敏模块。邮箱和手机号用哈希替换。"),
+            Section("why", "理由", "隐私合规要求。"),
+        ),
+        "user": "负责人：小王\n",
+    }
+    return Record(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def a_candidate(**fields: object) -> Candidate:
+    """Return the same said again by another session."""
+    values: dict[str, object] = {
+        "kind": "decision",
+        "title": "输出必须脱敏",
+        "decision": "对外输出先经过脱敏模块。",
+        "scope": "project/shop",
+        "host": "claude",
+        "session": "s2",
+    }
+    return Candidate(**{**values, **fields})  # type: ignore[arg-type]
+
+
+# -- repetition -----------------------------------------------------------------------------------
+
+
+def test_the_same_from_the_same_session_changes_nothing() -> None:
+    """Adding the same content again makes no duplicate and no commit (ZCLAW-22)."""
+    merge = merging(a_candidate(session="s1"), a_record(), day=DAY)
+    assert merge == Merge("unchanged")
+    text = render(a_record(), "zh")
+    assert apply(text, merge, "zh") == text
+
+
+def test_the_same_from_another_session_is_counted() -> None:
+    merge = merging(a_candidate(), a_record(occurrences=2), day=DAY)
+    assert merge.verdict == "updated"
+    assert merge.changes == {"occurrences": 3, "sources": ("claude/s1", "claude/s2")}
+    assert not merge.lines
+    assert not merge.filled
+
+
+def test_what_a_person_hands_in_twice_is_not_counted() -> None:
+    assert merging(a_candidate(session="", host=""), a_record(), day=DAY) == Merge("unchanged")
+
+
+@pytest.mark.parametrize(
+    ("host", "session", "source"),
+    [("claude", "s1", "claude/s1"), ("", "s1", "s1"), ("claude", "", ""), ("", "", "")],
+)
+def test_a_source_is_host_and_session(host: str, session: str, source: str) -> None:
+    assert source_of(a_candidate(host=host, session=session)) == source
+
+
+# -- additions ------------------------------------------------------------------------------------
+
+
+def test_a_new_fact_becomes_a_dated_line_with_its_source() -> None:
+    """Additional information is appended with date and source (SHI-25)."""
+    merge = merging(
+        a_candidate(decision="对外输出先经过脱敏模块。导出的报表也要脱敏。"), a_record(), day=DAY, language="zh"
+    )
+    assert merge.verdict == "appended"
+    assert merge.lines == (("additions", "- 2026-11-21 (claude/s2): 导出的报表也要脱敏。"),)
+
+
+def test_a_third_fact_joins_the_second() -> None:
+    text = render(a_record(), "zh")
+    for session, fact in (("s2", "导出的报表也要脱敏。"), ("s3", "日志保留 30 天。")):
+        record = read(text.encode())
+        merge = merging(a_candidate(decision=fact, session=session), record, day=DAY, language="zh")
+        text = apply(text, merge, "zh")
+    record = read(text.encode())
+    assert record.id == "D001"
+    assert record.occurrences == 3
+    assert record.section("additions") == (
+        "- 2026-11-21 (claude/s2): 导出的报表也要脱敏。\n- 2026-11-21 (claude/s3): 日志保留 30 天。"
+    )
+
+
+@pytest.mark.parametrize(("language", "label"), [("zh", "理由："), ("en", "Why: ")])
+def test_a_fact_of_another_section_names_it(language: str, label: str) -> None:
+    merge = merging(a_candidate(why="客户合同禁止外传手机号。"), a_record(), day=DAY, language=language)
+    assert merge.lines == (("additions", f"- 2026-11-21 (claude/s2): {label}客户合同禁止外传手机号。"),)
+
+
+def test_without_a_session_the_line_has_its_date() -> None:
+    merge = merging(a_candidate(session="", host="", decision="导出的报表也要脱敏。"), a_record(), day=DAY)
+    assert merge.lines == (("additions", "- 2026-11-21: 导出的报表也要脱敏。"),)
+    assert not merge.changes
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("对外输出先经过脱敏模块。", "对外输出都先经过脱敏模块"),
+        ("- `mask()` runs before **every** log call.", "mask() runs before every log call"),
+        ("The collector keeps 10% of all traces.", "Collectors keep 10 % of the traces."),
+        ("Retry webhooks three times, then give up.", "Retry webhooks 3 times."),
+        ("见 [脱敏说明](docs/mask.md)。", "见脱敏说明"),
+    ],
+)
+def test_what_has_been_said_is_no_new_fact(said: str, again: str) -> None:
+    assert new_facts({"decision": again}, [said]) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("The key is kept for 24 hours.", "The key is kept for 48 hours."),
+        ("The key is kept for 30 days.", "The key is kept for 30 seconds."),
+        ("Guests must log in.", "Guests may log in."),
+        ("日志必须脱敏。", "日志不必脱敏。"),
+        ("Use Redis.", "Use Redis because it is already there."),
+        ("Mask logs before sending traces.", "Send traces before masking logs."),
+        ("Mask logs.", "Mask logs and traces."),
+        ("脱敏邮箱。", "脱敏邮箱和手机号。"),
+    ],
+)
+def test_what_differs_is_a_new_fact(said: str, new: str) -> None:
+    assert new_facts({"decision": new}, [said]) == [("decision", new)]
+
+
+def test_a_fact_is_new_only_once_and_a_person_may_have_said_it() -> None:
+    told = {"decision": "报表也要脱敏。报表也要脱敏！", "why": "报表也要脱敏。"}
+    assert new_facts(told, []) == [("decision", "报表也要脱敏。")]
+    assert merging(a_candidate(decision="负责人：小王", session="s1"), a_record(), day=DAY) == Merge("unchanged")
+
+
+def test_pieces_keep_their_writing_and_code_stays_whole() -> None:
+    text = "1. Use `mask()`. See [docs](a.md)!\n\n```py\nmask(x)\n\nmask(y)\n```\n> 版本 3.11 起生效；旧版不变。"
+    assert list(pieces(text)) == [
+        "Use `mask()`.",
+        "See [docs](a.md)!",
+        "```py\nmask(x)\n\nmask(y)\n```",
+        "版本 3.11 起生效；",
+        "旧版不变。",
+    ]
+    assert list(pieces("~~~\nopen")) == ["~~~\nopen\n~~~"]
+
+
+def test_code_in_an_addition_swallows_nothing_behind_it() -> None:
+    text = render(a_record(), "en")
+    first = merging(a_candidate(decision="```py\nmask(x)\n## no heading\n```"), a_record(), day=DAY)
+    text = apply(text, first)
+    assert "- 2026-11-21 (claude/s2):\n  ```py\n  mask(x)\n  ## no heading\n  ```\n" in text
+    again = merging(a_candidate(decision="```py\nmask(x)\n## no heading\n```"), read(text.encode()), day=DAY)
+    assert again == Merge("unchanged")
+    later = merging(a_candidate(decision="报表也要脱敏。", session="s3"), read(text.encode()), day=DAY)
+    assert read(apply(text, later).encode()).section("additions").endswith("- 2026-11-21 (claude/s3): 报表也要脱敏。")
+
+
+# -- gaps -----------------------------------------------------------------------------------------
+
+
+def test_what_the_record_lacks_is_filled_in_its_place() -> None:
+    new = a_candidate(
+        session="s1",
+        verification="pytest tests/test_mask.py",
+        rollback="回退提交。",
+        evidence=(Evidence("输出都要脱敏", "t.jsonl", 7),),
+    )
+    merge = merging(new, a_record(), day=DAY, language="zh")
+    assert merge.verdict == "updated"
+    assert [name for name, _ in merge.filled] == ["verification", "rollback", "evidence"]
+    record = read(apply(render(a_record(), "zh"), merge, "zh").encode())
+    assert [section.heading for section in record.sections] == ["决策", "理由", "验证方式", "回滚方式", "证据"]
+    assert record.section("verification") == "pytest tests/test_mask.py"
+
+
+def test_tags_paths_claims_and_relations_are_joined() -> None:
+    old = a_record(
+        tags=("Privacy",),
+        impact=("api/a.py",),
+        claims={"mask.hash": "sha256"},
+        sections=(*a_record().sections, Section("impact", "影响范围", "- `api/a.py`")),
+    )
+    new = a_candidate(
+        session="s1",
+        tags=("privacy", "log", "log"),
+        impact=("api/a.py", "api/b.py"),
+        claims={"mask.hash": "sha256", "mask.salt": "yes"},
+        coexists_with={"D009": "只在内网"},
+    )
+    merge = merging(new, old, day=DAY)
+    assert merge.verdict == "updated"
+    assert merge.changes == {
+        "tags": ("Privacy", "log"),
+        "impact": ("api/a.py", "api/b.py"),
+        "claims": {"mask.hash": "sha256", "mask.salt": "yes"},
+        "coexists_with": {"D009": "只在内网"},
+    }
+    assert merge.lines == (("impact", "- `api/b.py`"),)
+    record = read(apply(render(old), merge).encode())
+    assert record.section("impact") == "- `api/a.py`\n- `api/b.py`"
+    assert record.claims == {"mask.hash": "sha256", "mask.salt": "yes"}
+
+
+# -- bytes and laws -------------------------------------------------------------------------------
+
+BY_HAND = (
+    "\ufeff---\r\n# kept\r\nid: D001 # the id\r\nkind: decision\r\ntitle: '所有输出必须脱敏'\r\nowner: [a,   b]\r\n"
+    "sources: [claude/s1]\r\n---\r\n<!-- MACHINE_BLOCK_START -->\r\n# [D001]  所有输出必须脱敏\r\n\r\n## 决策  \r\n"
+    "对外输出先经过脱敏模块。  \r\n\r\n## 自拟\r\n随手写的\r\n<!-- MACHINE_BLOCK_END -->\r\nin between\r\n"
+    "<!-- USER_BLOCK_START -->\r\n## 决策\r\n我的话  \r\n<!-- USER_BLOCK_END -->"
+)
+
+
+def test_no_other_byte_changes() -> None:
+    record = read(BY_HAND.encode())
+    merge = merging(a_candidate(decision="报表也要脱敏。", why="合规。"), record, day=DAY, language="zh")
+    text = apply(BY_HAND, merge, "zh")
+    expected = (
+        BY_HAND.replace("owner:", "occurrences: 2\r\nowner:")
+        .replace("[claude/s1]", "[claude/s1, claude/s2]")
+        .replace(
+            "随手写的\r\n",
+            "随手写的\r\n\r\n## 理由\r\n\r\n合规。\r\n\r\n## 补充\r\n\r\n- 2026-11-21 (claude/s2): 报表也要脱敏。\r\n",
+        )
+    )
+    assert text == expected
+
+
+FACTS = st.lists(
+    st.sampled_from(
+        [
+            "导出的报表也要脱敏。",
+            "日志保留 30 天。",
+            "Mask e-mails before logging.",
+            "# Heading\n\n- item one\n- item two",
+            "```\ncode <!-- USER_BLOCK_END -->\n```",
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "<!-- MACHINE_BLOCK_END -->",
+            "对外输出先经过脱敏模块。",
+            "## Why\n\nBecause.",
+        ]
+    ),
+    max_size=5,
+)
+
+
+@given(FACTS, FACTS, st.sampled_from(["zh", "en"]), st.sampled_from(["s1", "s2", ""]))
+def test_merging_twice_is_merging_once_and_the_user_block_stays(
+    decision: list[str], why: list[str], language: str, session: str
+) -> None:
+    new = a_candidate(decision="\n".join(decision), why="\n\n".join(why), session=session)
+    text = render(a_record(), language)
+    once = apply(text, merging(new, a_record(), day=DAY, language=language), language)
+    record = read(once.encode())
+    assert record.user == a_record().user
+    assert record.section("decision") == a_record().section("decision")
+    assert merging(new, record, day="2027-01-01", language=language) == Merge("unchanged")

@@ -1,0 +1,352 @@
+"""What is asked of the index, in which order its answers stand, and what of them a prompt is told."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb.reading.query import (
+    MAX_TERMS,
+    any_expression,
+    broad_expression,
+    cited,
+    keywords,
+    match_expression,
+    plain_match,
+    stem,
+    subjects,
+)
+from kb.reading.rank import Hit, ranked, relevant
+from kb.reading.snippet import snippet
+from kb.record import Record, Reference, Section
+from kb.text import SEPARATOR, index_terms
+
+Index = sqlite3.Connection
+
+
+def index(texts: Sequence[str]) -> Index:
+    """Return a full-text index like the real one, whose row numbers count *texts* from 1."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE words USING fts5(body, tokenize='porter unicode61')")
+    db.executemany("INSERT INTO words VALUES (?)", [(index_terms(text),) for text in texts])
+    return db
+
+
+def found(db: Index, expression: str) -> set[int]:
+    """Return the rows that *expression* finds, counted from 0."""
+    if not expression:
+        return set()
+    return {n - 1 for (n,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (expression,))}
+
+
+def scanned(query: str, texts: Sequence[str]) -> set[int]:
+    """Return the rows that the plain scan finds."""
+    return {n for n, text in enumerate(texts) if plain_match(query, text)}
+
+
+TEXTS = (
+    "七天内可还款，逾期不还",
+    "还 款项已退",
+    "内存泄漏：FFmpeg 解码器",
+    "输出，必须脱敏",
+    "修复 ok，内存正常",
+    "db connection pool",
+    "Use Vue框架 for the front end",
+    "get_user_name returns the cached name",
+    "The cache is invalidated, deployments wait",
+    "版本 3.11 以上",
+    "款",
+)
+
+
+class TestMatchExpression:
+    @pytest.mark.parametrize(
+        "query",
+        ["还款", "内存", "db", "修复 ok", "款", "还", "内存泄漏", "脱敏 必须", "出必", "vue框架", "Vue", "框架", "ＤＢ", "泄漏 FFMPEG", "器"],
+    )
+    def test_finds_exactly_what_a_plain_scan_finds(self, query: str) -> None:
+        with_index = found(index(TEXTS), match_expression(query))
+        assert with_index == scanned(query, TEXTS)
+        assert with_index or query == "出必"
+
+    def test_no_phrase_reaches_across_punctuation(self) -> None:
+        assert found(index(["输出，必须"]), match_expression("出必")) == set()
+
+    @pytest.mark.parametrize(
+        ("query", "row"),
+        [("conn", 5), ("caches", 8), ("getUserName", 7), ("user", 7), ("3.11", 9), ("invalid", 8), ("DB", 5)],
+    )
+    def test_finds_beginnings_forms_and_parts_of_words(self, query: str, row: int) -> None:
+        assert row in found(index(TEXTS), match_expression(query))
+
+    def test_a_number_is_whole(self) -> None:
+        assert found(index(["port 8080", "port 80"]), match_expression("80")) == {1}
+
+    @pytest.mark.parametrize("query", ["", " \t\n", "，。！", '"', "* - () : ^", "🙂", '""""', "'"])
+    def test_nothing_to_ask_for_asks_nothing(self, query: str) -> None:
+        assert match_expression(query) == ""
+        assert broad_expression(query) == ""
+        assert any_expression([query]) == ""
+
+    @pytest.mark.parametrize("query", [SEPARATOR, SEPARATOR.upper(), "xse", "xsep", SEPARATOR + "s", "xsepxing"])
+    def test_the_separator_is_never_matched(self, query: str) -> None:
+        db = index(["输出，必须"])
+        assert found(db, match_expression(query)) == set()
+        assert found(db, broad_expression(query)) == set()
+
+    @pytest.mark.parametrize(
+        "query", ['a" OR "b', "title : x", "NEAR(a b)", "a AND", "NOT", "还款*", "{body} : 款", "^款", "a OR (b", "-款"]
+    )
+    def test_no_syntax_can_be_injected(self, query: str) -> None:
+        db = index(["b", "unrelated"])
+        assert 1 not in found(db, match_expression(query))
+        found(db, broad_expression(query))
+        found(db, any_expression([query, "b"]))
+
+    @settings(max_examples=200, deadline=None)
+    @given(
+        st.lists(st.text("还款内存，。 a", max_size=8), min_size=1, max_size=8),
+        st.text("还款内存", min_size=1, max_size=4),
+    )
+    def test_law_cjk_questions_equal_the_plain_scan(self, texts: list[str], query: str) -> None:
+        assert found(index(texts), match_expression(query)) == scanned(query, texts)
+
+    @settings(max_examples=100, deadline=None)
+    @given(
+        st.lists(st.lists(st.sampled_from(["cache", "db", "pool", "还款", "存", "Vue"]), max_size=5), min_size=1, max_size=6),
+        st.lists(st.sampled_from(["cache", "DB", "pool", "还款", "存"]), min_size=1, max_size=3),
+    )
+    def test_law_whole_words_are_found_and_nothing_else(self, texts: list[list[str]], terms: list[str]) -> None:
+        joined, query = [" ".join(words) for words in texts], " ".join(terms)
+        assert found(index(joined), match_expression(query)) == scanned(query, joined)
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.text(max_size=30))
+    def test_law_any_question_is_valid(self, query: str) -> None:
+        db = index(["b"])
+        for expression in (match_expression(query), broad_expression(query), any_expression([query, "款"])):
+            found(db, expression)
+
+    def test_any_of_several_questions(self) -> None:
+        assert found(index(TEXTS), any_expression(["脱敏", "", "db pool"])) == {3, 5}
+
+
+class TestPlainMatch:
+    @pytest.mark.parametrize(
+        ("query", "text", "matches"),
+        [
+            ("还款 DB", "db 里的还款", True),
+            ("还款 db", "还款", False),
+            ("ａｐｉ", "the API", True),
+            ("foo.bar", "foo bar", False),
+            ("ache", "Cache", True),
+            ("  ", "anything", False),
+        ],
+    )
+    def test_every_term_must_stand_there(self, query: str, text: str, matches: bool) -> None:
+        assert plain_match(query, text) is matches
+
+
+class TestBroadExpression:
+    @pytest.mark.parametrize(
+        "prompt",
+        [
+            "谢谢", "好的，继续", "ok go on", "run the tests", "thanks, that looks good", "请帮我看一下这个问题", "为什么不行？",
+            "commit this and push", "yes please", "可以，没问题", "fix the bug in this file", "继续完成任务", "what is this?",
+        ],
+    )  # fmt: skip
+    def test_small_talk_has_no_subject(self, prompt: str) -> None:
+        assert subjects(prompt) == []
+        assert broad_expression(prompt) == ""
+
+    @pytest.mark.parametrize(
+        ("prompt", "rows"),
+        [
+            ("为什么 FFmpeg 会内存泄漏？", {2, 4}),
+            ("请问我们的输出需要脱敏吗", {3}),
+            ("How should the cached name be invalidated?", {7, 8}),
+            ("where is getUserName used", {7}),
+        ],
+    )
+    def test_finds_what_a_prompt_is_about(self, prompt: str, rows: set[int]) -> None:
+        assert rows <= found(index(TEXTS), broad_expression(prompt))
+
+    def test_a_long_prompt_asks_for_few_terms_and_those_that_look_rarest(self) -> None:
+        prompt = "please look at all of these " + " ".join(f"word{chr(97 + n)}" for n in range(26)) + " 在 OAuth2Provider 里"
+        terms = subjects(prompt)
+        assert len(terms) == MAX_TERMS
+        assert terms[0] == "oauth2provider"
+
+    def test_the_end_of_a_huge_prompt_is_read(self) -> None:
+        assert "幂等" in subjects("0 " * 100_000 + "退款必须幂等")
+
+
+class TestKeywords:
+    @pytest.mark.parametrize(
+        ("task", "words"),
+        [
+            ("为支付服务添加重试机制", ["支付", "服务", "重试", "机制"]),
+            ("修复数据库连接池的超时", ["数据库", "连接池", "超时"]),
+            ("Add a retry policy to the payment client", ["retry", "policy", "payment", "client"]),
+            ("用 FastAPI 实现用户登录", ["fastapi", "用户", "登录"]),
+            ("继续", []),
+            ("", []),
+        ],
+    )
+    def test_tell_what_a_task_is_about(self, task: str, words: list[str]) -> None:
+        assert keywords(task) == words
+
+    def test_are_few_and_the_rarest_looking_in_their_order(self) -> None:
+        words = keywords("alpha bravo charlie OAuth2 deltaforce echo foxtrot golf", limit=3)
+        assert words == ["oauth2", "deltaforce", "charlie"] or words == ["charlie", "oauth2", "deltaforce"]
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("see [D001] and shop:C002", [("", "D001"), ("shop", "C002")]),
+        ("按照 D001 做，CK012 也看", [("", "D001"), ("", "CK012")]),
+        ("global:P1000, D001, D001", [("global", "P1000"), ("", "D001")]),
+        ("X001 AD001 D01 D001x UTF-D001", []),
+    ],
+)
+def test_records_are_cited_by_id(text: str, references: list[tuple[str, str]]) -> None:
+    assert cited(text) == [Reference(*reference) for reference in references]
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [("cache", "caches", "cached", "caching"), ("retry", "retries", "retried"), ("authenticate", "authentication"), ("test", "tests")],
+)
+def test_forms_of_a_word_share_a_stem(forms: tuple[str, ...]) -> None:
+    assert len({stem(form) for form in forms}) == 1
+
+
+def record(id: str, title: str, body: str = "", *, scope: str = "global", status: str = "accepted") -> Record:
+    """Return a decision with one section."""
+    return Record(id, "decision", title, scope, status, sections=(Section("why", "Why", body),))
+
+
+def ids(hits: Sequence[Hit]) -> list[str]:
+    """Return the ids of *hits* in order."""
+    return [hit.record.id for hit in hits]
+
+
+class TestRanked:
+    def test_every_term_comes_before_some_and_named_before_all(self) -> None:
+        part, whole = Hit(record("D001", "Cache"), -9.0), Hit(record("D002", "Cache pool"), -0.1, whole=True)
+        named = Hit(record("D003", "Other"))
+        assert ids(ranked([part, named, whole], "cache pool D003")) == ["D003", "D002", "D001"]
+
+    def test_the_better_score_wins(self) -> None:
+        assert ids(ranked([Hit(record("D001", "x"), -1.0), Hit(record("D002", "y"), -2.0)], "cache")) == ["D002", "D001"]
+
+    @pytest.mark.parametrize(("query", "title"), [("缓存失效", "缓存失效策略"), ("cache policy", "Cache policy")])
+    def test_a_title_that_says_it_wins_over_a_body(self, query: str, title: str) -> None:
+        hits = [Hit(record("D001", "Something else", query), -1.0), Hit(record("D002", title), -1.0)]
+        assert ids(ranked(hits, query)) == ["D002", "D001"]
+
+    def test_near_comes_before_far(self) -> None:
+        hits = [Hit(record("D001", "x", scope=scope), -1.0) for scope in ("project/other", "global", "project/shop")]
+        order = [hit.record.scope for hit in ranked(hits, "cache", scope="project/shop")]
+        assert order == ["project/shop", "global", "project/other"]
+
+    def test_what_holds_comes_before_what_waits_and_what_is_over(self) -> None:
+        hits = [Hit(record(f"D00{n}", "x", status=s), -1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))]
+        assert [hit.record.status for hit in ranked(hits, "cache")] == ["accepted", "proposed", "superseded"]
+
+    @given(st.permutations(range(6)))
+    def test_law_the_order_of_the_hits_does_not_matter(self, order: list[int]) -> None:
+        hits = [Hit(record(f"D00{n}", "cache"), -1.0 * (n // 2), n % 3 == 0) for n in range(6)]
+        assert ranked([hits[n] for n in order], "cache") == ranked(hits, "cache")
+
+
+NOTES = [
+    Hit(record("D001", "支付回调必须幂等", "重复通知不会重复入账")),
+    Hit(record("D002", "Retry payments with an idempotency key", "The gateway may time out after it has charged.")),
+    Hit(record("D003", "FFmpeg 内存泄漏", "解码器没有释放")),
+    Hit(record("D004", "Use SQLite for the index", "One file, no server, good search.")),
+    Hit(record("D005", "JWT instead of sessions", "Several services check the same login.")),
+    Hit(record("D006", "旧的缓存方案", "已经不用", status="superseded")),
+]
+RARE = {term: 1 for note in NOTES for term in subjects(note.record.title)}
+
+
+class TestRelevant:
+    @pytest.mark.parametrize(
+        "prompt",
+        [
+            "谢谢", "ok go on", "run the tests", "继续", "好的，提交吧", "please fix the failing test and commit",
+            "Write a poem about the sea", "把按钮改成蓝色", "add a dark mode to the settings page", "整理一下目录结构",
+            "search the web for the weather", "one more time please", "Rename this variable to count",
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("frequency", [None, RARE])
+    def test_idle_or_foreign_prompts_get_nothing(self, prompt: str, frequency: dict[str, int] | None) -> None:
+        assert relevant(NOTES, prompt, frequency=frequency, total=100) == []
+
+    @pytest.mark.parametrize(
+        ("prompt", "wanted"),
+        [
+            ("支付回调偶尔会重复，怎么保证幂等？", ["D001"]),
+            ("Make the payment client retry when the gateway times out", ["D002"]),
+            ("用 FFmpeg 转码时内存一直涨", ["D003"]),
+            ("为什么会内存泄漏", ["D003"]),
+            ("does the index use SQLite?", ["D004"]),
+            ("按照 [D004] 做", ["D004"]),
+            ("what became of D006", ["D006"]),
+        ],
+    )
+    def test_a_prompt_gets_what_it_is_about(self, prompt: str, wanted: list[str]) -> None:
+        assert ids(relevant(NOTES, prompt)) == wanted
+        assert ids(relevant(NOTES, prompt, frequency=RARE, total=100)) == wanted
+
+    def test_a_lone_rare_subject_is_enough_where_its_rarity_is_known(self) -> None:
+        assert ids(relevant(NOTES, "how do we handle JWT?", frequency={"jwt": 1}, total=100)) == ["D005"]
+        assert relevant(NOTES, "how do we handle JWT?", frequency={"jwt": 40}, total=100) == []
+        assert relevant(NOTES, "how do we handle JWT?") == []
+
+    def test_common_terms_count_less(self) -> None:
+        prompt = "index search with SQLite"
+        assert ids(relevant(NOTES, prompt, frequency={"index": 1, "search": 1, "sqlite": 1}, total=100)) == ["D004"]
+        assert relevant(NOTES, prompt, frequency={"index": 60, "search": 60, "sqlite": 60}, total=100) == []
+
+    def test_what_is_over_is_not_brought_up(self) -> None:
+        assert relevant(NOTES, "旧的缓存方案是什么") == []
+
+    def test_a_far_weaker_note_is_not_named_beside_a_strong_one(self) -> None:
+        strong, weak = record("D001", "Retry payment gateway timeouts"), record("D002", "Payment gateway contract")
+        prompt = "retry when the payment gateway timeouts pile up"
+        assert ids(relevant([Hit(strong), Hit(weak)], prompt)) == ["D001"]
+
+
+class TestSnippet:
+    @pytest.mark.parametrize(
+        ("text", "query", "marked"),
+        [
+            ("Output must be masked.", "MASKED", "Output must be «masked»."),
+            ("所有输出必须脱敏后写入", "脱敏 输出", "所有«输出»必须«脱敏»后写入"),
+            ("the cache is cold", "why is our caching so slow? cache", "the «cache» «is» cold"),
+            ("内存泄漏", "为什么会内存泄漏？", "«内存»«泄漏»"),
+            ("nothing\n\there", "absent", "nothing here"),
+            ("the API", "ａｐｉ", "the «API»"),
+            ("", "x", ""),
+        ],
+    )
+    def test_shows_why(self, text: str, query: str, marked: str) -> None:
+        assert snippet(text, query).marked("«", "»") == marked
+
+    def test_a_long_text_is_cut_around_the_match(self) -> None:
+        piece = snippet("甲" * 500 + "还款" + "乙" * 500, "还款", width=40)
+        assert len(piece.text) == 40
+        assert piece.text.startswith("…甲") and piece.text.endswith("乙…")
+        assert [piece.text[start:end] for start, end in piece.matches] == ["还款"]
+
+    @given(st.text("ab还款, \n", max_size=200), st.text("ab还款 ", max_size=6), st.integers(0, 60))
+    def test_law_the_matches_are_inside_and_the_width_is_kept(self, text: str, query: str, width: int) -> None:
+        piece = snippet(text, query, width=width)
+        assert len(piece.text) <= max(width, 8)
+        assert all(0 <= start < end <= len(piece.text) for start, end in piece.matches)
+        assert piece.marked("", "") == piece.text

@@ -1,0 +1,29 @@
+"""What a start loads is a promise in modules, not milliseconds."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"git", "yaml", "numpy", "mcp", "mkdocs", "jinja2", "rapidfuzz", "asyncio", "markdown_it", "frontmatter"}
+
+
+def loaded(statement: str) -> set[str]:
+    """Return the top-level modules a fresh interpreter has after *statement*."""
+    code = f"import sys\n{statement}\nprint(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("statement", ["import kb.cli", "import kb.hosts", "import kb.hosts.write", "import kb.hosts.events"])
+def test_nothing_heavy_is_loaded(statement: str) -> None:
+    assert not loaded(statement) & HEAVY
+
+
+@pytest.mark.parametrize("statement", ["import kb.hosts", "import kb.hosts.write", "import kb.hosts.events"])
+def test_a_hook_loads_no_click_and_no_dataclasses(statement: str) -> None:
+    assert not loaded(statement) & {"click", "dataclasses", "inspect", "pathlib", "subprocess", "tomllib"}
+
+
+def test_a_hook_without_a_knowledge_base_loads_only_what_it_needs() -> None:
+    assert not loaded("import kb.hosts") & {"sqlite3", "typing"}

@@ -1,0 +1,290 @@
+"""The wiki as a site: its links, its settings, and its search in a real browser."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urldefrag
+
+import pytest
+from test_wiki import ATTACK, Archived, Seen, record
+
+from kb.config import Config
+from kb.errors import BadInput, KbError
+from kb.record import Record
+from kb.wiki.build import build
+
+
+class Shelf(NamedTuple):
+    """What the wiki asks of a knowledge base, with records that were never on a disk."""
+
+    root: str
+    config: Config
+    all: tuple[Record, ...]
+    archived: tuple[Archived, ...] = ()
+    compact: str = "# 会话\n\n引用 [D001] 与 [D404]\n"
+
+    def records(self) -> list[Record]:
+        """Return all records."""
+        return list(self.all)
+
+    def sessions(self) -> list[Archived]:
+        """Return all sessions."""
+        return list(self.archived)
+
+    def session_file(self, name: str, file: str) -> str:
+        """Return the text of the one file every session has."""
+        assert file == "compact.md"
+        return self.compact
+
+
+# -- the site -------------------------------------------------------------------------------------
+
+
+def filled(root: str, language: str = "zh") -> Shelf:
+    """Return thirty records of which few speak of 脱敏, 还款 and 幂等."""
+    words = ["缓存", "重试", "队列", "审计", "限流", "灰度", "分区", "回滚", "对账", "结算"]
+    others = [
+        record(
+            f"D{100 + n}",
+            f"{words[n % 10]}策略 handler{n}",
+            scope=("global", "project/shop", "project/lend")[n % 3],
+            status=("accepted", "proposed", "deprecated")[n % 3],
+            date=f"2026-0{1 + n % 5}-1{n % 9}",
+            tags=(words[n % 10],),
+            decision=f"还是按老办法处理{words[n % 10]}，付款等到月底。",
+        )
+        for n in range(25)
+    ]
+    mine = [
+        record("D001", "还款接口必须幂等", scope="project/shop", decision="见 [C001]、[D404]，不看 [x](0003-old.md)。"),
+        record("C001", "日志要脱敏", status="accepted", decision="手机号一律脱敏。", user="[shop:D001]"),
+        record("D002", "额度分层", scope="project/lend", decision="应还款项另算。"),
+        record("D003", f"bad {ATTACK}", tags=(ATTACK,), decision=f"{ATTACK}\n\n{{{{ config }}}} zebra {ATTACK}"),
+        record("P001", "retry storms", scope="project/shop", decision="The gateway retries getUserName twice."),
+    ]
+    return Shelf(root, Config(name="知识库 <b>", language=language), (*mine, *others), (Archived("shop-20260503"),))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a built wiki."""
+    root = tmp_path_factory.mktemp("kb")
+    out = tmp_path_factory.mktemp("out") / "wiki"
+    assert build(filled(str(root)), str(out)) == str(out / "index.html")  # type: ignore[arg-type]
+    assert list(root.iterdir()) == []
+    return out
+
+
+class Anchored(HTMLParser):
+    """Where a whole page points, what it loads, and what it can be pointed to."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.ids: set[str] = set()
+        self.scripts = 0
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids.add(values.get("id") or "")
+        self.scripts += tag == "script"
+        assert not [name for name in values if name.startswith("on")]
+        if tag == "a" and values.get("href"):
+            self.links.append(str(values["href"]))
+        if tag in ("script", "img", "link", "iframe") and values.get("src" if tag != "link" else "href"):
+            self.loads.append(str(values["src" if tag != "link" else "href"]))
+
+
+def test_every_link_of_the_site_leads_to_a_page_and_its_anchor(site: Path) -> None:
+    parsed = {path: Anchored(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
+    assert len(parsed) > 40
+    links = 0
+    for path, page in parsed.items():
+        for href in page.links:
+            if href.startswith(("https://squidfunk", "mailto:")):
+                continue
+            address, anchor = urldefrag(href)
+            target = (path.parent / unquote(address)).resolve() if address else path
+            target = target / "index.html" if target.is_dir() else target
+            assert target in parsed, f"{path}: {href}"
+            assert not anchor or unquote(anchor) in parsed[target].ids, f"{path}: {href}"
+            links += 1
+    assert links > 400
+
+
+def test_the_site_loads_nothing_from_elsewhere_and_no_record_adds_a_script(site: Path) -> None:
+    parsed = {path: Anchored(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
+    assert all("//" not in load for page in parsed.values() for load in page.loads)
+    assert len({page.scripts for page in parsed.values()}) == 1
+    hostile = (site / "anchors/global/D003.html").read_text("utf-8")
+    assert "<script>document" not in hostile and "<img src=x" not in hostile
+    assert "{{ config }}" in hostile
+
+
+def test_a_site_of_its_own_keeps_its_settings_and_pages(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "guide.md").write_text("# Guide\n", "utf-8")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Ours\ntheme: material\nplugins: [search, kb]\n", "utf-8")
+    kb = Shelf(str(tmp_path), Config(), (record("D001", "first"),))
+    build(kb, str(tmp_path / "site"))  # type: ignore[arg-type]
+    guide = (tmp_path / "site/guide/index.html").read_text("utf-8")
+    assert "<title>Guide - Ours</title>" in guide
+    assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/decision/"' in guide
+    assert "first" in (tmp_path / "site/kb/anchors/global/D001/index.html").read_text("utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "mkdocs.yml", "site"]
+
+
+def test_a_site_without_the_plugin_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: Ours\n", "utf-8")
+    with pytest.raises(BadInput, match="the plugin kb is not switched on") as caught:
+        build(Shelf(str(tmp_path), Config(), ()), str(tmp_path / "site"))  # type: ignore[arg-type]
+    assert "- kb" in str(caught.value.hint)
+
+
+def test_strict_names_the_broken_link(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "guide.md").write_text("# Guide\n\n[x](gone.md)\n", "utf-8")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Ours\ntheme: material\nplugins: [search, kb]\n", "utf-8")
+    kb = Shelf(str(tmp_path), Config(), (record("D001"),))
+    with pytest.raises(KbError, match=r"gone\.md"):
+        build(kb, str(tmp_path / "site"))  # type: ignore[arg-type]
+    build(kb, str(tmp_path / "site"), strict=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("where", [".", "..", "docs"])
+def test_building_never_deletes_what_is_no_wiki(tmp_path: Path, where: str) -> None:
+    root = tmp_path / "kb"
+    (root / "docs").mkdir(parents=True)
+    (root / "docs" / "mine.txt").write_text("keep", "utf-8")
+    with pytest.raises(BadInput):
+        build(Shelf(str(root), Config(), ()), str(root / where))  # type: ignore[arg-type]
+    assert (root / "docs" / "mine.txt").read_text("utf-8") == "keep"
+
+
+def test_a_wiki_is_built_over_the_one_before(tmp_path: Path) -> None:
+    out = tmp_path / "wiki"
+    for records in ((record("D001"), record("D002")), (record("D001"),)):
+        build(Shelf(str(tmp_path / "kb"), Config(), records), str(out))  # type: ignore[arg-type]
+    assert (out / "anchors/global/D001.html").exists()
+    assert not (out / "anchors/global/D002.html").exists()
+
+
+def test_the_pages_need_no_mkdocs() -> None:
+    heavy = "mkdocs markdown_it pygments jinja2 markdown material"
+    program = f"import sys, kb.wiki.pages, kb.wiki.build; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+# -- search, in a browser -------------------------------------------------------------------------
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium here")
+
+
+def browsed(address: str, folder: Path) -> str:
+    """Return the page at *address* as it stands after its scripts ran."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", f"--user-data-dir={folder}"]
+    run = subprocess.run(
+        [str(BROWSER), *options, "--dump-dom", address], capture_output=True, text=True, timeout=60, check=True
+    )
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def answers(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
+    """Return what the site's own search answers to each query: the pages, best first."""
+    if BROWSER is None:
+        pytest.skip("no chromium here")
+    queries = [query for query, _ in QUERIES]
+    probe = site / "probe.html"
+    probe.write_text(
+        f"""<meta charset=utf-8><script src=assets/kb-search.js></script><script src=search/search_index.js></script>
+        <script>const found = {{}}, asked = {json.dumps(queries)}, worker = new Worker("");
+        worker.addEventListener("message", ({{data}}) => {{
+          const places = () => data.data.items.map(parts => parts[0].location);
+          if (data.type === 3) found[asked[Object.keys(found).length]] = places();
+          const next = asked[Object.keys(found).length];
+          if (next !== undefined) worker.postMessage({{type: 2, data: next}});
+          else document.title = "done", document.body.textContent = JSON.stringify(found);
+        }});
+        worker.postMessage({{type: 0, data: __index}});</script><body></body>""",
+        "utf-8",
+    )
+    page = browsed(probe.as_uri(), tmp_path_factory.mktemp("profile"))
+    probe.unlink()
+    assert "<title>done</title>" in page
+    yield json.loads(Seen(page[page.index("<body>") :]).text)
+
+
+SHOP, GLOBAL_, LEND = "anchors/projects/shop/", "anchors/global/", "anchors/projects/lend/"
+QUERIES = [
+    ("脱敏", {GLOBAL_ + "C001"}),
+    ("还款", {SHOP + "D001", LEND + "D002"}),
+    ("幂等", {SHOP + "D001"}),
+    ("敏", {GLOBAL_ + "C001"}),
+    ("手机号 脱敏", {GLOBAL_ + "C001"}),
+    ("还款 -幂等", {LEND + "D002"}),
+    ("还款幂等", {SHOP + "D001"}),
+    ("D001", {SHOP + "D001", GLOBAL_ + "C001"}),
+    ("RETRIES gateway", {SHOP + "P001"}),
+    ("getuser", {SHOP + "P001"}),
+    ('"gateway retries"', {SHOP + "P001"}),
+    ('"retries gateway"', set()),
+    ("zebra", {GLOBAL_ + "D003"}),
+    ("量子", set()),
+    ('"', set()),
+    ("([", set()),
+]
+
+
+@needs_browser
+@pytest.mark.parametrize(("query", "expected"), QUERIES)
+def test_search_finds_the_words_and_nothing_else(answers: dict[str, list[str]], query: str, expected: set[str]) -> None:
+    found = {location.removesuffix(".html") for location in answers[query]}
+    assert {place for place in found if place.startswith("anchors/")} == expected
+
+
+@needs_browser
+def test_a_title_goes_before_a_mention(answers: dict[str, list[str]]) -> None:
+    assert answers["D001"][0] == SHOP + "D001.html"
+    assert answers["还款"][0] == SHOP + "D001.html"
+
+
+@needs_browser
+def test_the_search_field_of_the_theme_shows_the_answers(site: Path, tmp_path: Path) -> None:
+    page = browsed(f"{site.as_uri()}/index.html?q=zebra", tmp_path)
+    results = page[page.index("md-search-result__list") :]
+    assert "anchors/global/D003.html" in results
+    assert '<mark data-md-highlight="">zebra</mark>' in results
+    assert "<title>taken</title>" not in page
+    assert "<img" not in results
+
+
+@needs_browser
+def test_search_works_from_a_server_too(site: Path, tmp_path: Path) -> None:
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Quiet(SimpleHTTPRequestHandler):
+        """Serves without a log."""
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        page = browsed(f"http://127.0.0.1:{server.server_port}/index.html?q=%E8%84%B1%E6%95%8F", tmp_path)
+        server.shutdown()
+    results = page[page.index("md-search-result__list") :]
+    assert "anchors/global/C001.html" in results
+    assert '<mark data-md-highlight="">脱敏</mark>' in results

@@ -1,0 +1,384 @@
+"""The single-file form of anchors: what is read, what comes back byte for byte, and the short form."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb.errors import BadRecord
+from kb.exchange.wukong import USER_HEADING, impact_paths, parse, render
+from kb.markdown import read
+from kb.markdown import render as render_file
+from kb.record import Record, Section, Status
+from kb.short import gist, short
+
+SHORT_HEADINGS = """## [D001] 使用 Ollama 作为本地 LLM
+
+**日期**: 2024-01-15
+**状态**: ✅ 生效
+
+### Decision
+使用 Ollama 作为代码审查的本地 LLM 后端。
+
+### Alternatives
+| 方案 | 优点 | 缺点 |
+|------|------|------|
+| OpenAI API | 能力强 | 成本高、数据出境 |
+| Ollama | 免费、本地 | 需部署 |
+
+### Why
+1. 成本低
+2. 数据本地化
+3. 满足合规
+
+### Impact
+- `src/llm/`: LLM 接口模块
+- `docker-compose.yaml`: 需要 Ollama 容器
+
+### Rollback
+设置 `LLM_BACKEND=openai`
+"""
+LONG_HEADINGS = """## [D001] 使用 Ollama 作为本地 LLM
+
+**ID**: D001
+**日期**: 2024-01-15
+**状态**: ✅ 生效 / ⚠️ 待验证 / ❌ 已废弃
+
+### Decision (决策)
+使用 Ollama 作为代码审查的本地 LLM 后端。
+
+### Alternatives (备选方案)
+| 方案 | 优点 | 缺点 |
+|------|------|------|
+| OpenAI API | 能力强 | 成本高、数据出境 |
+| Ollama 本地 | 免费、数据本地 | 需要部署维护 |
+| Claude API | 能力强 | 合规考虑 |
+
+### Why (理由)
+1. 成本: 本地运行零 API 费用
+2. 隐私: 代码数据不出本地
+3. 合规: 满足企业数据安全要求
+
+### Impact (影响范围)
+- `src/llm/`: LLM 接口模块
+- `docker-compose.yaml`: 需要添加 Ollama 容器
+- 部署流程: 需要 GPU 支持
+
+### Verification (验证方式)
+```bash
+# 验证 Ollama 正常工作
+curl http://localhost:11434/api/generate -d '{"model": "codellama"}'
+# 验证审查功能
+pytest tests/test_review.py -v
+```
+
+### Rollback (回滚方式)
+1. 修改 `src/llm/config.py` 切换回 OpenAI
+2. 删除 docker-compose 中的 Ollama 服务
+3. 设置环境变量 `LLM_BACKEND=openai`
+"""
+MANY = """# 项目锚点
+
+> 由工具维护
+
+## [U001] 以后都用中文回答
+
+**创建时间**: 2024-02-01
+**状态**: ⚠️ 待验证
+**优先级**: 高
+
+### 决策
+回答用中文。
+
+---
+
+## 说明
+
+下面是检查清单。
+
+## [CK001] 发布前检查
+
+**状态**: ❌ 已废弃
+**类型**: 检查清单
+
+### Decision
+```markdown
+## [D999] 这是例子，不是锚点
+```
+
+#### 步骤
+1. 跑测试
+
+### 参考
+见 [D001]。
+
+## [DN012] Refunds
+
+- **Status**: ✅ Accepted
+- **Date**: 2024-03-01
+
+A refund takes 14 days.
+
+### Decision
+
+Refund within 14 days.
+
+### Why
+
+The law says so.
+
+---
+
+## 附录
+完
+"""
+ENGLISH = """## [C001] Mask personal data
+
+**Date**: 2024-01-15
+**Status**: ✅ Accepted
+**Tags**: privacy, api
+**Supersedes**: P003
+
+### Decision
+Every answer is masked.
+
+### Why
+The law.
+"""
+FILES = [("zh", SHORT_HEADINGS), ("zh", LONG_HEADINGS), ("zh", MANY), ("zh", f"{SHORT_HEADINGS}\n{LONG_HEADINGS}"),
+         ("en", ENGLISH), ("en", f"{ENGLISH}\n---\n\n{ENGLISH}")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), FILES)
+def test_a_file_comes_back_byte_for_byte(language, text):
+    assert render(parse(text), language) == text
+
+
+@pytest.mark.parametrize(("language", "text"), FILES)
+def test_a_file_comes_back_through_the_store(language, text):
+    stored = [read(render_file(record, language).encode()) for record in parse(text)]
+    assert render(stored, language) == text
+
+
+def test_both_heading_variants_mean_the_same():
+    (one,), (other,) = parse(SHORT_HEADINGS), parse(LONG_HEADINGS)
+    assert [s.name for s in one.sections] == ["decision", "alternatives", "why", "impact", "rollback"]
+    assert [s.name for s in other.sections[1:]] == [
+        "decision",
+        "alternatives",
+        "why",
+        "impact",
+        "verification",
+        "rollback",
+    ]
+    assert one.section("decision") == other.section("decision")
+    assert one.impact == other.impact == ("src/llm/", "docker-compose.yaml")
+    assert (one.id, one.kind, one.title, one.date) == ("D001", "decision", "使用 Ollama 作为本地 LLM", "2024-01-15")
+    assert (one.status, other.status) == (Status.ACCEPTED, Status.PROPOSED)
+    assert other.sections[0] == Section("", "前言", "**状态**: ✅ 生效 / ⚠️ 待验证 / ❌ 已废弃")
+    assert other.section("verification").startswith("```bash\n# 验证")
+
+
+def test_many_anchors_and_what_stands_between():
+    records = parse(MANY, "project/shop")
+    assert [(r.id, r.kind, r.status, r.date) for r in records] == [
+        ("U001", "preference", "proposed", "2024-02-01"),
+        ("CK001", "checklist", "deprecated", ""),
+        ("DN012", "domain-note", "accepted", "2024-03-01"),
+    ]
+    assert {record.scope for record in records} == {"project/shop"}
+    assert records[0].sections[0] == Section("", "前言", "**优先级**: 高")
+    assert records[1].section("decision") == "```markdown\n## [D999] 这是例子，不是锚点\n```\n\n### 步骤\n1. 跑测试"
+    assert records[1].sections[1] == Section("", "参考", "见 [D001]。")
+    assert records[2].sections[0] == Section("", "Preamble", "A refund takes 14 days.")
+    assert render(records, "zh", "project/shop") == MANY
+
+
+def test_changes_show_and_the_rest_stays():
+    records = parse(MANY)
+    records[0] = records[0]._replace(status=Status.ACCEPTED, id="U002", tags=("语言",))
+    changed = MANY.replace("[U001]", "[U002]").replace("**状态**: ⚠️ 待验证", "**状态**: ✅ 生效")
+    changed = changed.replace("**优先级**: 高", "**标签**: 语言\n**优先级**: 高")
+    assert render(records, "zh") == changed
+
+
+def test_crlf_and_byte_order_mark_read_the_same():
+    assert parse("\ufeff" + MANY.replace("\n", "\r\n")) == parse(MANY)
+
+
+@pytest.mark.parametrize("text", ["", "# Title\n", "## D001 no brackets\n", "```\n## [D001] in code\n```\n"])
+def test_a_file_without_anchors_is_refused(text):
+    with pytest.raises(BadRecord, match="no anchor"):
+        parse(text, path="anchors.md")
+
+
+def test_an_unknown_prefix_is_refused_with_its_line():
+    with pytest.raises(BadRecord, match="XY") as caught:
+        parse("# a\n\n## [XY001] b\n", path="anchors.md")
+    assert (caught.value.path, caught.value.line) == ("anchors.md", 3)
+
+
+def test_a_kind_may_be_named_instead():
+    (record,) = parse("## [X001] b\n\n**类型**: 约束\n**状态**: 生效\n")
+    assert (record.kind, record.status) == ("constraint", "accepted")
+    assert render([record], "zh") == "## [X001] b\n\n**类型**: 约束\n**状态**: 生效\n"
+
+
+FULL = Record(
+    "D007", "interface", "Title 标题", scope="project/shop", status=Status.SUPERSEDED, date="2024-01-15",
+    tags=("a", "b, c"), impact=("src/x/",), supersedes=("D001", "D002"), amends=("C001",),
+    coexists_with={"D003": "理由: \"x\""}, claims={"a.b": "1"}, occurrences=3, sources=("s [1]",),
+    confirmed="2024-02-02",
+    extra={"nav": [1, {"x": None}]}, sections=(Section("decision", "", "x"), Section("", "旁注", "### y\n# z")),
+    user="# mine\n\n### more\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "heading"), [("zh", "Decision (决策)"), ("en", "Decision")])
+def test_every_field_survives(language, heading):
+    (again,) = parse(render([FULL], language))
+    assert again == FULL._replace(
+        sections=(Section("decision", heading, "x"), Section("", "旁注", "### y\n### z")), user=FULL.user
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("- `src/llm/`: LLM\n- `a.py`\n* **`b/c`** x\n", ("src/llm/", "a.py", "b/c")),
+        ("1. `LLM_BACKEND` is set\n- `make test`\n- 部署\n`src/x.py` not an item", ()),
+        ("- `a.py`: 1\n- `a.py`: 2", ("a.py",)),
+    ],
+)
+def test_impact_items_give_paths(text, paths):
+    assert impact_paths(text) == paths
+
+
+# -- laws -----------------------------------------------------------------------------------------
+
+line = st.one_of(
+    st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp"), blacklist_characters="<"), max_size=20),
+    st.sampled_from(
+        ["### x", "#### y", "###### z", "####### w", "- [D001]", "1. a", "| a |", "    ## code", "", "##x"]
+    ),
+).filter(
+    lambda row: (
+        not re.match(r" {0,3}##?(?:[ \t]|$)", row) and "```" not in row and "~~~" not in row and row.strip() != "---"
+    )
+)
+fence = st.sampled_from(["```\n## [D001] no\n### no\n```", "~~~md\n---\n# no\n~~~", "- a\n  ```\n  ## b\n  ```"])
+body = st.lists(st.one_of(line, fence), min_size=1, max_size=5).map(lambda rows: "\n".join(rows).strip("\n"))
+word = st.text(
+    st.characters(whitelist_categories=("Lu", "Ll", "Lo", "Nd"), blacklist_characters="#"), min_size=1, max_size=8
+)
+NAMES = ["decision", "alternatives", "why", "impact", "verification", "rollback"]
+
+
+@st.composite
+def records(draw):
+    """Draw a record with the fields that the file form maps."""
+    names = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=4))
+    parts = [Section(name, "", draw(body)) for name in names]
+    parts += [Section("", f"x{draw(word)}", draw(body))] if draw(st.booleans()) else []
+    prefix, kind = draw(st.sampled_from([("D", "decision"), ("CK", "checklist"), ("P", "pitfall"), ("D", "pattern")]))
+    record = Record(
+        f"{prefix}{draw(st.integers(1, 2000)):03d}",
+        kind,
+        draw(word),
+        status=draw(st.sampled_from(Status)),
+        date=draw(st.sampled_from(["", "2024-01-15"])),
+        tags=tuple(draw(st.lists(st.one_of(word, st.sampled_from(["a, b", "[x]", "、"])), max_size=3))),
+        claims=draw(st.dictionaries(word, word, max_size=2)),
+        sections=tuple(parts),
+        user=draw(st.sampled_from(["", "# mine\n\n## [D001] not an anchor\n"])),
+    )
+    return record._replace(impact=draw(st.sampled_from([impact_paths(record.section("impact")), ("a/b",)])))
+
+
+def named(record):
+    """Return a record's sections as (name or heading, text)."""
+    return [(s.name or s.heading, s.text) for s in record.sections]
+
+
+@settings(deadline=None)
+@given(st.lists(records(), min_size=1, max_size=3), st.sampled_from(["zh", "en"]))
+def test_what_is_written_is_read_again(originals, language):
+    text = render(originals, language)
+    again = parse(text)
+    assert [named(record) for record in again] == [named(record) for record in originals]
+    bare = [record._replace(sections=(), extra={}) for record in again]
+    assert bare == [record._replace(sections=()) for record in originals]
+    assert render(again, language) == text
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.one_of(line, fence, st.sampled_from(["## [D001] a", "### Why", "### x", "---", "**状态**: ✅"])), max_size=12
+    )
+)
+def test_no_line_of_any_file_is_lost(rows):
+    text = "## [D000] first\n" + "\n".join(rows) + "\n"
+    out = render(parse(text), "zh").split("\n")
+    assert [row for row in out if row.strip()] == [row for row in text.split("\n") if row.strip()]
+
+
+# -- the short form -------------------------------------------------------------------------------
+
+SHORT = """[D001] 使用 Ollama 作为本地 LLM
+- Why: 成本低、数据本地化、满足合规
+- Impact: src/llm/, docker-compose.yaml
+- Rollback: 设置 LLM_BACKEND=openai"""
+STRICT = """[D001] 使用 Ollama 作为本地 LLM
+- Decision: 使用 Ollama 作为代码审查的本地 LLM 后端。
+- Alternatives: OpenAI API, Ollama
+- Why: 成本低、数据本地化、满足合规
+- Impact: src/llm/, docker-compose.yaml
+- Verification: （未写）
+- Rollback: 设置 LLM_BACKEND=openai"""
+
+
+def test_the_short_form():
+    (record,) = parse(SHORT_HEADINGS)
+    assert short(record, "zh") == SHORT
+    assert short(record, "zh", strict=True) == STRICT
+    assert "- Verification: (not stated)" in short(record, "en", strict=True)
+
+
+def test_the_short_form_of_a_record_without_reasons():
+    assert short(Record("U001", "preference", "Answer\nbriefly"), "en") == "[U001] Answer briefly"
+    briefly = Record("U001", "preference", "Brief", sections=(Section("decision", "", "Be brief. Always."),))
+    assert short(briefly, "en") == "[U001] Brief\n- Decision: Be brief."
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("One. Two.", "One."),
+        ("第一句。第二句。", "第一句。"),
+        ("- a, b\n- c", "a, b; c"),
+        ("- **fast**\n- [cheap](https://example.org)", "fast, cheap"),
+        ("```sh\n# check\nmake test\n```", "make test"),
+        ("See `x`:\n\n```\n- no item\n```", "See x:"),
+        ("| Option | Good |\n|---|---|\n| A | yes |\n| B | no |", "A, B"),
+        ("", ""),
+    ],
+)
+def test_a_section_in_a_line(text, line):
+    assert gist(text) == line
+
+
+@given(st.text(max_size=300), st.sampled_from(["impact", "why", ""]))
+def test_a_line_is_short(text, name):
+    line = gist(text, name)
+    assert len(line) <= 60
+    assert "\n" not in line
+
+
+def test_items_are_kept_whole_while_they_fit():
+    assert gist("- " + "a" * 40 + "\n- " + "b" * 40) == "a" * 40 + ", …"
+
+
+def test_user_notes_stand_under_their_heading():
+    assert f"### {USER_HEADING}\n#### mine\n" in render([FULL], "zh")
