@@ -1,0 +1,57 @@
+"""Everything kb says has a Chinese half that takes the same values."""
+
+import re
+
+import pytest
+from docs.templates import calls, literals, placeholders, templates, unreadable
+
+from kb.words import say
+from kb.words_zh import CHECKING, DOORS, GROUND, KNOWLEDGE, RULES, STORE, ZH
+
+SAID = templates()
+FOREIGN = re.compile(r"[A-Za-z][a-z]{3,} [a-z]{2,} [a-z]{2,}")
+"""Three English words in a row: a sentence somebody forgot."""
+
+
+def test_every_template_has_a_chinese_half() -> None:
+    missing = [f"{place}: {template!r}" for template, place in SAID.items() if template not in ZH]
+    assert not missing, "add to kb/words_zh.py:\n" + "\n".join(missing)
+
+
+def test_no_chinese_half_is_stale() -> None:
+    stale = sorted(set(ZH) - set(SAID))
+    assert not stale, "nobody says any more, take out of kb/words_zh.py:\n" + "\n".join(stale)
+
+
+@pytest.mark.parametrize("template", [t for t in SAID if t in ZH])
+def test_both_halves_take_the_same_values(template: str) -> None:
+    assert placeholders(ZH[template]) == placeholders(template)
+
+
+def test_no_template_stands_in_two_rooms() -> None:
+    rooms = (GROUND, RULES, CHECKING, KNOWLEDGE, STORE, DOORS)
+    assert sum(map(len, rooms)) == len(ZH)
+
+
+def test_the_chinese_half_is_chinese() -> None:
+    english = [t for t, zh in ZH.items() if t and FOREIGN.search(zh.partition("：")[0]) and not t.startswith("git ")]
+    assert english == []
+
+
+def test_only_the_empty_hint_is_said_by_name() -> None:
+    """`KbError` says its caller's hint, which is "" or said already; nothing else may hide a template."""
+    assert [place.partition(":")[0] for place in unreadable()] == ["kb/errors.py"]
+
+
+def test_the_collector_reads_choices_and_attributes() -> None:
+    found = [literals(call.args[0]) for call in calls("say('a' if x else 'b'); words.say('c', y=1); said('d'); say(z)")]
+    assert found == [["a", "b"], ["c"], None]
+
+
+def test_a_sentence_is_told_in_both_languages() -> None:
+    said = say("not given: {sections}", sections="why")
+    assert (str(said), said.in_language("zh")) == ("not given: why", "未给出：why")
+
+
+def test_what_has_no_chinese_half_stays_english() -> None:
+    assert say("nobody translated {this}", this="it").in_language("zh") == "nobody translated it"
