@@ -1,14 +1,14 @@
 """The command line: the table of commands, loaded one by one, and the one place where errors are shown."""
 
-import os
+import io
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
 from kb import __version__
 from kb.errors import KbError
+from kb.words import say
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Make a knowledge base."),
@@ -73,6 +73,19 @@ class Commands(click.Group):
                 break
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; this is the one place where its errors are shown."""
+        try:
+            return super().invoke(ctx)
+        except KbError as error:
+            show_error(error)
+            ctx.exit(error.exit_code)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            show_error(KbError(error.strerror or str(error), path=str(error.filename or "")))
+            ctx.exit(KbError.exit_code)
+
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
@@ -91,6 +104,9 @@ def command(ctx: click.Context, place: str | None) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         command.main(arguments, prog_name="kb", standalone_mode=False)
     except click.exceptions.Exit as leave:
@@ -99,32 +115,15 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
-        click.echo("kb: stopped", err=True)
+        show_error(KbError(say("stopped")))
         sys.exit(130)
-    except KbError as error:
-        show_error(error)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 def show_error(error: KbError) -> None:
     """Print what went wrong and the one next step."""
+    from kb.cli.door import spoken
+
     language = spoken()
     click.echo(f"kb: {error.in_language(language)}", err=True)
     if hint := error.hint.in_language(language):
         click.echo(f"    → {hint}", err=True)
-
-
-def spoken() -> str:
-    """Return the language of the knowledge base in use, or that of the environment where there is none."""
-    from kb.knowledge import KnowledgeBase
-
-    context: Any = click.get_current_context(silent=True)
-    place = context.obj if context and isinstance(context.obj, str) else ""
-    try:
-        with KnowledgeBase.open(place) as kb:
-            return kb.config.language
-    except KbError:
-        return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, record_line, with_kb
+from kb.cli.door import json_option, name_broken, print_json, record_line, with_kb
 from kb.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def command(kb: "KnowledgeBase", view: str, as_json: bool) -> None:
     if view == "prefs":
         records = [record for record in records if record.kind == "preference"]
     groups = {name: [r for r in records if label.get(r.kind) == name] for name in dict.fromkeys(label.values())}
+    name_broken(kb)
     if as_json:
         print_json(
             {name: [{**r._asdict(), "karma": label[r.kind]} for r in group] for name, group in groups.items() if group}
@@ -31,4 +32,4 @@ def command(kb: "KnowledgeBase", view: str, as_json: bool) -> None:
         if group:
             click.echo(f"{name} ({len(group)})")
         for record in group:
-            click.echo(f"  {record_line(record)}")
+            click.echo(f"  {record_line(record, kb.config.language)}")

@@ -5,6 +5,7 @@ import os
 import click
 
 from kb.cli.door import json_option, print_json
+from kb.words import say
 
 
 @click.command(short_help="Explain the settings.")
@@ -22,5 +23,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
         return
     for key, default in Config()._asdict().items():
         value = getattr(config, key)
-        click.echo(f"{key} = {value!r}" + ("" if value == default else f"  (default {default!r})"))
+        differs = say("(default: {default})", default=repr(default)).in_language(config.language)
+        click.echo(f"{key} = {value!r}" + ("" if value == default else f"  {differs}"))
         click.echo(f"    {HELP[key]}")

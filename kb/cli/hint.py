@@ -25,12 +25,15 @@ def command(
     """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
     project = kb.project(cwd or os.getcwd())
     if moment == "avatar":
-        click.echo(kb.hint_for_avatar(avatar, task, project=project))
-        return
-    hint = kb.hint(moment, keywords, project=project)
+        text, hint = kb.hint_for_avatar(avatar, task, project=project), None
+    else:
+        hint = kb.hint(moment, keywords, project=project)
+        text = hint.text
+    warnings = [kb.words(warning) for warning in hint.warnings] if hint else []
     if as_json:
-        print_json(hint)
+        print_json({**(hint._asdict() if hint else {}), "text": text, "warnings": warnings})
         return
-    click.echo(hint.text)
-    for warning in hint.warnings:
-        click.echo(kb.words(warning), err=True)
+    if text:
+        click.echo(text)
+    for warning in warnings:
+        click.echo(warning, err=True)

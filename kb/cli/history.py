@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, scope_option, with_kb
+from kb.cli.door import json_option, padded, print_json, scope_option, with_kb
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 @json_option
 @with_kb
 def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
-    """Tell the life of a record from git: 播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete."""
+    """Tell the life of a record from git.
+
+    播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
+    """
     from kb.knowledge.life import STAGES
 
     moments = kb.history(name, scope=scope)
@@ -24,7 +27,7 @@ def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
         print_json(moments)
         return
     for moment in moments:
-        stage = STAGES[moment.stage] if kb.config.language == "zh" else moment.stage
+        stage = padded(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
         click.echo(
-            f"{moment.time[:16]}  {stage:8}  {moment.cause}" + (f"  {moment.commit[:10]}" if moment.commit else "")
+            f"{moment.time[:16]}  {stage}  {moment.cause}" + (f"  {moment.commit[:10]}" if moment.commit else "")
         )

@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli.door import json_option, print_json, show_verdicts, with_kb
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 
 @click.group(invoke_without_command=True, short_help="See what the gate keeps back.")
+@json_option
 @click.pass_context
-def command(ctx: click.Context) -> None:
+def command(ctx: click.Context, as_json: bool) -> None:
     """See what the gate keeps back. Seen again in another session, a candidate comes out by itself."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_)
+        ctx.invoke(list_, as_json=as_json)
 
 
 @command.command("list", short_help="List what is held.")
@@ -23,14 +25,16 @@ def command(ctx: click.Context) -> None:
 @with_kb
 def list_(kb: "KnowledgeBase", as_json: bool) -> None:
     """List what is held: name, how often it was seen, kind and title."""
+    from kb.knowledge.life import kind_label
+
     held = kb.held()
     if as_json:
         print_json(held)
         return
     for entry in held:
-        click.echo(
-            f"{entry.name}  ×{len(entry.sightings)}  {entry.candidate.kind}: {entry.candidate.title}  ({entry.candidate.scope})"
-        )
+        kept = entry.candidate
+        kind = kind_label(kept.kind, kb.config.language)
+        click.echo(f"{entry.name}  ×{len(entry.sightings)}  {kind}: {kept.title}  ({kept.scope})")
 
 
 @command.command("show", short_help="Print one held candidate.")
@@ -59,4 +63,4 @@ def promote(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
 def drop(kb: "KnowledgeBase", name: str) -> None:
     """Forget a held candidate; the history of the inbox keeps it."""
     entry = kb.drop(name)
-    click.echo(f"dropped   {entry.candidate.title}")
+    click.echo(f"{kb.words(say('dropped'))}  {entry.candidate.title}")

@@ -4,6 +4,9 @@ import os
 
 import click
 
+from kb.cli.door import usage
+from kb.words import say
+
 
 @click.command(short_help="Make a knowledge base.")
 @click.argument("path", required=False)
@@ -17,7 +20,7 @@ def command(path: str | None, here: bool, name: str, language: str | None, ci: b
     from kb.knowledge.make import make
 
     if path and here:
-        raise click.UsageError("give a PATH or --here, not both")
+        raise usage(say("give a PATH or --here, not both"))
     place = path or (os.getcwd() if here else user_home(os.environ))
     spoken = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     kb, files = make(place, os.environ, inside=here, name=name, language=spoken, with_ci=ci)

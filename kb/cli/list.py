@@ -4,8 +4,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, record_line, scope_option, with_kb
-from kb.kinds import KINDS, kind_named
+from kb.cli.door import (
+    json_option,
+    kind_wanted,
+    name_broken,
+    one,
+    print_json,
+    record_line,
+    scope_option,
+    status_option,
+    with_kb,
+)
+from kb.kinds import KINDS
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -13,11 +23,13 @@ if TYPE_CHECKING:
 
 @click.command(short_help="List records.")
 @click.option("--kind", default="", help="Only this kind (name, prefix or 决策…).")
-@click.option("--category", default="", help=f"Only this category: {', '.join(sorted({k.category for k in KINDS}))}.")
-@click.option("--status", default="", help="Only this status.")
+@click.option(
+    "--category", type=click.Choice(sorted({k.category for k in KINDS})), default="", help="Only this category."
+)
+@status_option
 @scope_option
 @click.option("--tag", default="", help="Only with this tag.")
-@click.option("--since", default="", help="Only from this day on (2026-11-21).")
+@click.option("--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week.")
 @click.option("--table", is_flag=True, help="As a markdown table: decision, date, reason.")
 @json_option
 @with_kb
@@ -35,12 +47,9 @@ def command(
     """List records by scope and id, all or those that the options name."""
     from kb.knowledge import Filter
 
-    row = kind_named(kind) if kind else None
-    if kind and row is None:
-        raise click.UsageError(f"there is no kind {kind}; there are: {', '.join(k.name for k in KINDS)}")
-    records = kb.records(
-        Filter((row.name,) if row else (), (status,) if status else (), (scope,) if scope else (), tag, since)
-    )
+    since = kb.day_named(since) if since else ""
+    records = kb.records(Filter(kind_wanted(kind), one(status), one(scope), tag, since))
+    name_broken(kb)
     if category:
         names = {k.name for k in KINDS if k.category == category}
         records = [record for record in records if record.kind in names]
@@ -52,4 +61,4 @@ def command(
         click.echo(as_table(records, kb.config.language))
     else:
         for record in records:
-            click.echo(record_line(record))
+            click.echo(record_line(record, kb.config.language))

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, scope_option, with_kb
+from kb.cli.door import json_option, padded, print_json, scope_option, with_kb
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -26,6 +27,5 @@ def command(kb: "KnowledgeBase", name: str, patch: bool, scope: str, as_json: bo
         print_json(changes)
         return
     for change in changes:
-        click.echo(
-            f"{change.commit[:10]} {change.time[:16]} {change.operation or 'by hand':10} {change.subject}  ({change.author})"
-        )
+        operation = padded(change.operation or kb.words(say("by hand")), 10)
+        click.echo(f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})")

@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, scope_option, with_kb
+from kb.cli.door import json_option, padded, print_json, scope_option, with_kb
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+
+_RELATIONS = {"cites": say("cites"), "supersedes": say("supersedes"), "amends": say("amends")}
 
 
 @click.command(short_help="Tell what a record cites and what cites it.")
@@ -22,6 +25,6 @@ def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
         print_json(links)
         return
     for link in links:
-        arrow = "→" if link.outward else "←"
-        title = link.title or ("not found" if kb.config.language == "en" else "找不到")
-        click.echo(f"{arrow} {link.relation:11} [{link.name}] {title}")
+        relation = padded(kb.words(_RELATIONS[link.relation]), 11)
+        title = link.title or kb.words(say("not found"))
+        click.echo(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")

@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 @json_option
 @with_kb
 def command(kb: "KnowledgeBase", name: str, why: str, scope: str, as_json: bool) -> None:
-    """Mark a record deprecated. The file stays: what was once decided can be looked up, and its number is not reused."""
+    """Mark a record deprecated. The file stays: what was once decided can be looked up; its number is not reused."""
     show_verdicts(kb, [kb.change_status(name, "deprecated", why=why, scope=scope)], as_json=as_json)

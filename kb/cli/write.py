@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kb.candidate import AREAS
-from kb.cli.door import json_option, print_json, show_verdicts
+from kb.candidate import AREAS, MAX_INPUT
+from kb.cli.door import json_option, name_broken, print_json, show_verdicts, usage
 from kb.kinds import KINDS
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.record import Candidate
@@ -59,6 +60,8 @@ def command(
     if schema:
         print_json(candidate.SCHEMA)
         return
+    if source and any(value not in (None, ()) for value in given.values()):
+        raise usage(say("give a file, - for stdin, or --kind and --title"))
     candidates = candidate.parse(_read(source), source) if source else [_from_options(given)]
     _write(ctx, candidates, dry_run, as_json)
 
@@ -70,29 +73,34 @@ def _write(ctx: click.Context, candidates: "list[Candidate]", dry_run: bool, as_
 
     @with_kb
     def written(kb: Any) -> None:
-        show_verdicts(kb, kb.write(candidates, folder=os.getcwd(), dry_run=dry_run), as_json=as_json)
+        verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run)
+        name_broken(kb)
+        show_verdicts(kb, verdicts, as_json=as_json)
 
     written()
 
 
 def _read(source: str) -> bytes:
     from kb.errors import BadInput
-    from kb.words import say
 
-    if source == "-":
-        return sys.stdin.buffer.read()
     try:
-        with open(source, "rb") as file:
-            return file.read()
+        if source == "-":
+            data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
+        else:
+            with open(source, "rb") as file:
+                data = file.read(MAX_INPUT + 1)
     except OSError as error:
         raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=source) from None
+    if len(data) > MAX_INPUT:
+        raise BadInput(say("the input has more than {limit} bytes", limit=MAX_INPUT), path=source)
+    return data
 
 
 def _from_options(given: dict[str, Any]) -> "Candidate":
     from kb import candidate
 
     if not given["kind"] or not given["title"]:
-        raise click.UsageError("give a file, - for stdin, or --kind and --title")
+        raise usage(say("give a file, - for stdin, or --kind and --title"))
     value: dict[str, Any] = {
         key: given[key] for key in ("kind", "title", "scope", "project", "updates", "session", "host") if given[key]
     }
@@ -113,5 +121,5 @@ def _from_options(given: dict[str, Any]) -> "Candidate":
 def _pair(item: str) -> tuple[str, str]:
     key, sign, value = item.partition("=")
     if not sign or not key.strip():
-        raise click.UsageError(f"“{item}” is not of the form KEY=VALUE")
+        raise usage(say("“{item}” is not of the form KEY=VALUE", item=item))
     return key.strip(), value.strip()

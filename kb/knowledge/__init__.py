@@ -1,12 +1,13 @@
 """KnowledgeBase: the whole API. Doors call it, and nothing below it; every verb that is long has a module here."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb import config as settings
-from kb.errors import GitFailed, KbError, NoKnowledgeBase, UnknownId
+from kb.errors import BadRecord, GitFailed, KbError, NoKnowledgeBase, UnknownId
 from kb.home import found
 from kb.kinds import KINDS
 from kb.knowledge.names import CONTENT, scope_of
@@ -144,12 +145,13 @@ class KnowledgeBase:
         return write(self, candidates, folder=folder, dry_run=dry_run)
 
     def import_records(
-        self, records: Sequence[Record], *, origin: str, progress: Callable[[int], None] | None = None
-    ) -> list[Verdict]:
+        self, records: Sequence[Record], *, origin: str,
+        progress: Callable[[int], None] | None = None, dry_run: bool = False,
+    ) -> list[Verdict]:  # fmt: skip
         """Write finished *records* of another tool as one commit; ids that are taken are replaced by the next free."""
         from kb.knowledge.bring import import_records
 
-        return import_records(self, records, origin=origin, progress=progress)
+        return import_records(self, records, origin=origin, progress=progress, dry_run=dry_run)
 
     def change_status(self, name: str, status: str, *, why: str = "", scope: str = "") -> Verdict:
         """Give the record *name* another *status*, where the table of transitions allows it; raise KbError elsewhere."""
@@ -303,6 +305,10 @@ class KnowledgeBase:
         """
         return one_named(self.fresh(), name, scope)
 
+    def broken(self) -> list[BadRecord]:
+        """Return why each file that should hold a record cannot be read, as of the last answer."""
+        return unreadable(self.index)
+
     def text(self, record: Record) -> str:
         """Return the file of *record* as it stands in the checkout."""
         from kb.front import decode
@@ -364,11 +370,11 @@ class KnowledgeBase:
 
         return start_of_session(self, session, source=source, project=project)
 
-    def check(self, *, fix: bool = False) -> "list[Finding]":
-        """Return what is wrong with the records; with *fix*, after mending what can be mended safely."""
+    def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> "list[Finding]":
+        """Return what is wrong with the records (in or *below* some paths); with *fix*, after mending what is safe."""
         from kb.knowledge.checkup import check
 
-        return check(self, fix=fix)
+        return check(self, fix=fix, below=below)
 
 
 def one_named(index: Index, name: str, scope: str = "") -> Record:
@@ -388,7 +394,17 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
         raise UnknownId(
             say("{id} names several records: {choices}", id=name, choices=choices), hint=say("name one of them")
         )
+    for error in unreadable(index):
+        if record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-"):
+            raise error
     raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
+
+
+def unreadable(index: Index) -> list[BadRecord]:
+    """Return for each file that *index* could not read as a record why, where, and what to do."""
+    hint = say("mend the file by hand; see: kb check")
+    rows = index.broken()
+    return [BadRecord(Said(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
 
 
 __all__ = ["ALL", "Filter", "KbError", "KnowledgeBase"]

@@ -1,10 +1,11 @@
 """Take over finished records of other tools: one commit, however many."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.kinds import BY_NAME
-from kb.knowledge.names import folder_of, ulid
+from kb.knowledge.names import folder_of, scope_of, ulid
+from kb.patterns import regex
 from kb.record import Record, Verdict
 from kb.text import normalise, one_line, slugify
 from kb.words import Said, say
@@ -14,81 +15,162 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write import Writing
 
+_ID = regex(r"([A-Z]{1,3})\d{3,9}")
+
+Names = Mapping[tuple[str, str], str]
+"""What became of an id: (scope, old id) → new id."""
+
+
+class Brought(NamedTuple):
+    """One record on its way in."""
+
+    record: Record
+    """Masked, with the id it gets; for one that is here already, that one."""
+    wanted: str
+    """The id it came with."""
+    masked: tuple[str, ...] = ()
+    known: bool = False
+    objection: Said | None = None
+
 
 def import_records(
-    kb: "KnowledgeBase", records: Sequence[Record], *, origin: str, progress: Callable[[int], None] | None = None
+    kb: "KnowledgeBase",
+    records: Sequence[Record],
+    *,
+    origin: str,
+    progress: Callable[[int], None] | None = None,
+    dry_run: bool = False,
 ) -> list[Verdict]:
     """Write *records* as one commit and return a verdict for each.
 
     An id is kept where it is free in its scope, else the next free one is given and the links among *records* follow.
-    A record that the knowledge base has already, by title and text, is `unchanged`. Secrets are masked.
+    A record that the knowledge base has already, by title and text, is `unchanged`. Secrets are masked. *progress* is
+    told after each record how many are done.
     """
     from kb.knowledge.life import alone
+    from kb.knowledge.write import Writing
 
+    if dry_run:
+        writing = Writing(kb, "", "")
+        with writing.transaction(keep=False):
+            return _bring_all(writing, records, progress)
     verdicts: list[Verdict] = []
 
-    def step(writing: "Writing") -> Verdict | None:
+    def step(writing: "Writing") -> None:
         verdicts[:] = _bring_all(writing, records, progress)
-        return None
 
-    alone(kb, step, f"Import {len(records)} records from {origin}", "imported")
+    alone(kb, step, f"Import records from {origin}", "imported")
     return verdicts
 
 
 def _bring_all(writing: "Writing", records: Sequence[Record], progress: Callable[[int], None] | None) -> list[Verdict]:
-    kb = writing.kb
-    taken = {(record.scope, record.id): record for record in kb.index.records()}
-    known = {(record.scope, normalise(record.title)): record for record in taken.values()}
+    arrivals = _named(writing, [_arrival(writing, record) for record in records])
     renamed: dict[tuple[str, str], str] = {}
-    planned: list[tuple[Record, Record | None]] = []
-    for record in records:
-        same = known.get((record.scope, normalise(record.title)))
-        if same and _text(same) == _text(record):
-            renamed[record.scope, record.id] = same.id
-            planned.append((record, same))
+    for one in arrivals:
+        renamed.setdefault((one.record.scope, one.wanted), one.record.id)
+    verdicts = []
+    for number, one in enumerate(arrivals, 1):
+        verdicts.append(_brought(writing, one, renamed))
+        if progress:
+            progress(number)
+    return verdicts
+
+
+def _arrival(writing: "Writing", record: Record) -> Brought:
+    """Return *record* without secrets, control characters in its title, and ids that cannot be kept."""
+    rules: set[str] = set()
+
+    def masked(text: str) -> str:
+        safe, masks = redact.redact(text, writing.kb.config.private_words)
+        rules.update(mask.rule for mask in masks)
+        return safe
+
+    done = record._replace(
+        title=one_line(masked(record.title)),
+        tags=tuple(map(masked, record.tags)),
+        sections=tuple(s._replace(heading=masked(s.heading), text=masked(s.text)) for s in record.sections),
+        user=masked(record.user),
+        extra={key: _masked(value, masked) for key, value in record.extra.items()},
+    )
+    return Brought(done, record.id, tuple(sorted(rules)), objection=_objection(done))
+
+
+def _masked(value: Any, masked: Callable[[str], str]) -> Any:
+    """Return a frontmatter *value* with every text in it masked."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Mapping):
+        return {key: _masked(item, masked) for key, item in value.items()}
+    return [_masked(item, masked) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _objection(record: Record) -> Said | None:
+    """Return why *record* cannot be taken over."""
+    from kb.knowledge.write import _SCOPE
+
+    if not _SCOPE.fullmatch(record.scope):
+        return say("there is no scope {scope}", scope=record.scope)
+    if record.kind not in BY_NAME:
+        return say("there is no kind {kind}", kind=record.kind)
+    return None if record.title else say("the title shows nothing")
+
+
+def _named(writing: "Writing", arrivals: Sequence[Brought]) -> list[Brought]:
+    """Return *arrivals* with their ids: first all that can keep theirs, then new ones for the rest."""
+    index = writing.kb.index
+    present = index.records()
+    same = {_mark(record): record for record in present}
+    taken = {(record.scope, record.id) for record in present}
+    taken |= {(scope_of(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.broken()}
+    found = list(arrivals)
+    unnamed: list[int] = []
+    for place, one in enumerate(arrivals):
+        record = one.record
+        match = _ID.fullmatch(record.id)
+        if one.objection:
             continue
-        record_id = record.id
-        if not record_id or (record.scope, record_id) in taken:
-            record_id = kb.index.next_id(record.scope, BY_NAME[record.kind].prefix)
-        kb.index.reserve(record.scope, record_id)
-        taken[record.scope, record_id] = record
-        if record.id:
-            renamed.setdefault((record.scope, record.id), record_id)
-        planned.append((record._replace(id=record_id), None))
-    return [_bring(writing, record, same, renamed, progress, number) for number, (record, same) in enumerate(planned)]
+        if known := same.get(_mark(record)):
+            found[place] = one._replace(record=known, known=True)
+        elif match and match[1] == BY_NAME[record.kind].prefix and (record.scope, record.id) not in taken:
+            taken.add((record.scope, record.id))
+            index.reserve(record.scope, record.id)
+        else:
+            unnamed.append(place)
+    for place in unnamed:
+        record = found[place].record
+        fresh = index.next_id(record.scope, BY_NAME[record.kind].prefix)
+        index.reserve(record.scope, fresh)
+        found[place] = found[place]._replace(record=record._replace(id=fresh))
+    return found
 
 
-def _bring(
-    writing: "Writing", record: Record, same: Record | None, renamed: dict[tuple[str, str], str],
-    progress: Callable[[int], None] | None, number: int,
-) -> Verdict:  # fmt: skip
-    if progress:
-        progress(number + 1)
-    if same:
-        return writing.verdict("unchanged", same, [])
+def _mark(record: Record) -> tuple[str, str, str]:
+    """Return what makes a record the same as one that was taken over before."""
+    texts = " ".join(normalise(section.text) for section in record.sections)
+    return record.scope, normalise(record.title), " ".join(texts.split())
+
+
+def _brought(writing: "Writing", one: Brought, renamed: Names) -> Verdict:
+    if one.objection:
+        verdict = writing.verdict("refused", one.record, [one.objection])
+        return verdict._replace(id="", path="", uid="", status="")
+    if one.known:
+        return writing.verdict("unchanged", one.record, [])
     kb = writing.kb
-    sections, masks = [], set()
-    for section in record.sections:
-        text, masked = redact.redact(section.text, kb.config.private_words)
-        masks |= {mask.rule for mask in masked}
-        sections.append(section._replace(text=text))
-    kind = BY_NAME[record.kind]
+    record = one.record
 
     def follow(ids: Sequence[str]) -> tuple[str, ...]:
         return tuple(renamed.get((record.scope, old), old) for old in ids)
 
     done = record._replace(
         uid=record.uid or ulid(kb.now()),
-        title=one_line(redact.redact(record.title)[0]),
-        sections=tuple(sections),
         supersedes=follow(record.supersedes),
         amends=follow(record.amends),
-        path=f"{folder_of(record.scope, kind.folder)}/{record.id}-{slugify(record.title)}.md",
+        coexists_with=dict(zip(follow(list(record.coexists_with)), record.coexists_with.values(), strict=True)),
+        path=f"{folder_of(record.scope, BY_NAME[record.kind].folder)}/{record.id}-{slugify(record.title)}.md",
     )
     writing.add(done, "imported")
-    said: list[Said] = [say("masked: {rules}", rules=", ".join(sorted(masks)))] if masks else []
+    said = [say("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
+    if one.wanted and one.wanted != done.id:
+        said.append(say("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))
     return writing.verdict("created", done, said)
-
-
-def _text(record: Record) -> str:
-    return normalise(" ".join(section.text for section in record.sections))

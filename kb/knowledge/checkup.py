@@ -1,8 +1,7 @@
 """Collect what `kb check` looks at: the records, the trees they speak of, and the other branches."""
 
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kb.checking.findings import Finding, Key, Source, Surroundings, Text
@@ -10,6 +9,7 @@ from kb.checking.fixes import fixes
 from kb.checking.rules import check as findings_of
 from kb.errors import GitFailed
 from kb.knowledge.names import CONTENT, scope_of, ulid
+from kb.patterns import regex
 from kb.record import GLOBAL, Record
 from kb.store.git.command import run, scrubbed
 from kb.store.state import write_whole
@@ -18,18 +18,27 @@ from kb.writing import quality, redact
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_FRONT_UID = re.compile(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
+_FRONT_UID = regex(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
 
 
-def check(kb: "KnowledgeBase", *, fix: bool = False) -> list[Finding]:
-    """Return what is wrong with the records; with *fix* mend in the checkout what can be mended safely, and look again."""
-    found, sources = _look(kb)
-    if not fix:
-        return found
-    mended = fixes(found, sources, lambda: ulid(kb.now()))
+def check(kb: "KnowledgeBase", *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
+    """Return what is wrong with the records in the files or folders *below* (none: all).
+
+    With *fix* mend in the checkout what can be mended safely, and look again.
+    """
+    everything, sources = _look(kb)
+    found = _those(everything, below)
+    mended = fixes(found, sources, lambda: ulid(kb.now())) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
-    return _look(kb)[0] if mended else found
+    return _those(_look(kb)[0], below) if mended else found
+
+
+def _those(found: list[Finding], below: Sequence[str]) -> list[Finding]:
+    tops = [path.rstrip("/") for path in below]
+    if not tops or "" in tops:
+        return found
+    return [f for f in found if any(f.path == top or f.path.startswith(top + "/") for top in tops)]
 
 
 def _look(kb: "KnowledgeBase") -> tuple[list[Finding], list[Source]]:

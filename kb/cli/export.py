@@ -1,0 +1,40 @@
+"""kb export."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import name_broken, scope_option, with_kb
+from kb.errors import BadInput
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.group(short_help="Write records in another tool's form.")
+def command() -> None:
+    """Write records in the form of another tool."""
+
+
+@command.command("wukong", short_help="Write an anchors.md.")
+@scope_option
+@click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
+@with_kb
+def wukong(kb: "KnowledgeBase", scope: str, out: str) -> None:
+    """Write the anchors of a scope (default: all) as one file; `kb import wukong` reads it back equal."""
+    from kb.exchange.wukong import render
+    from kb.knowledge import Filter
+
+    records = kb.records(Filter(scopes=(scope,) if scope else ()))
+    name_broken(kb)
+    text = render(records, kb.config.language, scope or "global")
+    if out == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        with open(out, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise BadInput(say("cannot be written: {problem}", problem=error.strerror), path=out) from None
+    click.echo(out)

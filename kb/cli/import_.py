@@ -1,0 +1,189 @@
+"""kb import."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from kb.cli.door import EXIT_REFUSED, json_option, print_json, scope_option, scope_wanted, show_verdict, warn, with_kb
+from kb.errors import BadInput, BadRecord, KbError
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.exchange.adr import Imported
+    from kb.knowledge import KnowledgeBase
+    from kb.record import Record, Verdict
+
+MAX_FILE = 64_000_000
+"""Bytes of the largest single-file form that is read."""
+_PASSED_OVER = frozenset({"node_modules", "__pycache__"})
+
+project_option = click.option("--project", default="", help="Short for --scope project/<name>.")
+dry_option = click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
+
+
+class Remark(NamedTuple):
+    """What a person should know about one file."""
+
+    path: str
+    said: Said
+
+
+@click.group(short_help="Take over records of other tools.")
+def command() -> None:
+    """Take over the records of other tools. Importing the same again changes nothing."""
+
+
+@command.command("adr", short_help="Import decision records.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@project_option
+@scope_option
+@dry_option
+@json_option
+@with_kb
+def adr(kb: "KnowledgeBase", paths: tuple[str, ...], project: str, scope: str, dry_run: bool, as_json: bool) -> None:
+    """Import decision records: Nygard, MADR 2 to 4, adr-tools, log4brains.
+
+    PATH is a file, or a folder whose markdown files are read. What is no decision record is named with the reason, and
+    the others go on. Numbers, dates, statuses and links between the records are kept.
+    """
+    from kb.exchange.adrset import resolve
+
+    wanted = scope_wanted(kb, scope, project)
+    files = dict(pair for path in paths for pair in markdown_files(path))
+    found, skipped = _read(kb, files)
+    resolution = resolve(found)
+    remarks = [Remark(item.path, note) for item in found for note in item.notes]
+    remarks += [Remark(problem.path, problem.said) for problem in resolution.problems]
+    records = [record._replace(scope=wanted) for record in resolution.records]
+    verdicts = _brought(kb, records, ", ".join(paths), dry_run)
+    _report(kb, verdicts, remarks, skipped, as_json)
+
+
+@command.command("wukong", short_help="Import an anchors.md.")
+@click.argument("file")
+@project_option
+@scope_option
+@dry_option
+@json_option
+@with_kb
+def wukong(kb: "KnowledgeBase", file: str, project: str, scope: str, dry_run: bool, as_json: bool) -> None:
+    """Import the anchors of FILE, in which each stands under its `## [D001] title`."""
+    from kb.exchange.wukong import parse
+
+    wanted = scope_wanted(kb, scope, project)
+    records = parse(_text(file), wanted, file)
+    _report(kb, _brought(kb, records, file, dry_run), [], [], as_json)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def markdown_files(path: str) -> Iterator[tuple[str, str]]:
+    """Yield the place and the name of each markdown file at or below *path*; raise BadInput where there is nothing.
+
+    A name is relative: to the current folder where *path* is below it, else to the folder around *path*.
+    """
+    if not os.path.exists(path):
+        raise BadInput(say("there is no such file or folder"), path=path)
+    above = os.path.dirname(os.path.abspath(path))
+    here = os.path.relpath(os.path.abspath(path))
+    start = above if here.startswith(os.pardir) else os.getcwd()
+    if not os.path.isdir(path):
+        yield path, _name(path, start)
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _PASSED_OVER)
+        for name in sorted(names):
+            if name.lower().endswith((".md", ".markdown")) and name[0] != ".":
+                place = os.path.join(folder, name)
+                yield place, _name(place, start)
+
+
+def _name(place: str, start: str) -> str:
+    return os.path.relpath(place, start).replace(os.sep, "/").encode("utf-8", "replace").decode()
+
+
+def _read(kb: "KnowledgeBase", files: dict[str, str]) -> tuple[list["Imported"], list[KbError]]:
+    """Return the decision records in *files* (place → name), and for every other file why it is none."""
+    from kb.exchange.adr import read_adr
+    from kb.front import decode
+
+    found: list[Imported] = []
+    skipped: list[KbError] = []
+    with _bar(kb, say("reading"), len(files)) as progress:
+        for number, (place, name) in enumerate(files.items(), 1):
+            try:
+                found.append(read_adr(decode(_bytes(place, name), name), name))
+            except (BadRecord, BadInput) as error:
+                skipped.append(error)
+            progress(number)
+    return found, skipped
+
+
+def _bytes(place: str, name: str) -> bytes:
+    try:
+        if not os.path.isfile(place):
+            raise BadInput(say("the file is no plain file"), path=name)
+        if os.path.getsize(place) > MAX_FILE:
+            raise BadInput(say("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
+        with open(place, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=name) from None
+
+
+def _text(file: str) -> str:
+    data = _bytes(file, file)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadInput(say("the file is not valid UTF-8"), path=file, line=line, hint=say("save it as UTF-8")) from None
+
+
+# -- writing and telling --------------------------------------------------------------------------
+
+
+def _brought(kb: "KnowledgeBase", records: "Sequence[Record]", origin: str, dry_run: bool) -> "list[Verdict]":
+    with _bar(kb, say("writing"), len(records)) as progress:
+        return kb.import_records(records, origin=origin, progress=progress, dry_run=dry_run)
+
+
+@contextmanager
+def _bar(kb: "KnowledgeBase", label: Said, length: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on a terminal; give what is told how many are done."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with click.progressbar(length=length, label=kb.words(label), file=sys.stderr) as bar:
+        yield lambda done: bar.update(done - bar.pos)
+
+
+def _report(
+    kb: "KnowledgeBase", verdicts: "list[Verdict]", remarks: list[Remark], skipped: list[KbError], as_json: bool
+) -> None:
+    """Print what became of everything, and leave with the exit code it calls for: 1 where nothing could be read."""
+    language = kb.config.language
+    if as_json:
+        print_json(
+            {
+                "verdicts": verdicts,
+                "notes": [{"path": path, "note": kb.words(said)} for path, said in remarks],
+                "skipped": [{"path": e.path, "line": e.line, "reason": kb.words(e.message)} for e in skipped],
+            }
+        )
+    else:
+        for verdict in verdicts:
+            show_verdict(kb, verdict)
+        for path, said in remarks:
+            click.echo(f"{path}: {kb.words(said)}", err=True)
+        for error in skipped:
+            click.echo(f"kb: {error.in_language(language)}", err=True)
+    words = [verdict.verdict for verdict in verdicts]
+    new, same = words.count("created"), words.count("unchanged")
+    warn(kb, say("imported: {new}, unchanged: {same}, no record: {skipped}", new=new, same=same, skipped=len(skipped)))
+    sys.exit(EXIT_REFUSED if "refused" in words else 0 if verdicts else 1)

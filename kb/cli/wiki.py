@@ -1,0 +1,40 @@
+"""kb wiki."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.door import name_broken, with_kb
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.group(short_help="Build or serve the wiki.")
+def command() -> None:
+    """Build or serve the wiki: a page for every record, session, kind and tag, with links and a search."""
+
+
+@command.command("build", short_help="Build the wiki.")
+@click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option("--strict/--no-strict", default=True, show_default=True, help="Take warnings of mkdocs for errors.")
+@with_kb
+def build(kb: "KnowledgeBase", out: str, strict: bool) -> None:
+    """Build the wiki as files that a browser opens, and print the path of the first page."""
+    from kb.wiki.build import build as built
+
+    kb.records()
+    name_broken(kb)
+    click.echo(built(kb, out, strict))
+
+
+@command.command("serve", short_help="Serve the wiki.")
+@click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
+@with_kb
+def serve(kb: "KnowledgeBase", address: str) -> None:
+    """Show the wiki in a browser until you stop it; it follows the records as they change."""
+    from kb.wiki.build import serve as served
+
+    kb.records()
+    name_broken(kb)
+    served(kb, address)
