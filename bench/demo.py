@@ -43,7 +43,7 @@ BEFORE: list[dict[str, Any]] = [
         "kind": "pattern",
         "title": "Call the payment gateway after the commit, never inside a transaction",
         "decision": "Write the intent, commit, call the gateway, then write what it said in a second transaction.",
-        "why": "A gateway call takes seconds; inside a transaction it holds row locks for as long and cannot be undone.",
+        "why": "A call takes seconds; inside a transaction it holds row locks for as long, and it cannot be undone.",
         "impact": ["src/pay/refund.py", "src/pay/api.py"],
         "session": "2026-09-02",
         "host": "demo",
@@ -212,15 +212,14 @@ def main(arguments: Sequence[str]) -> None:
     print()
     conflict = next(v for v in verdicts if v.verdict == "conflict")
     stage.show("git", "-c", "core.quotePath=false", "diff", f"main...{conflict.branch}")
-    print(indented(f"\nkb review accept {conflict.id}   # or merge the branch;  kb review reject {conflict.id}   # or delete it"))
+    print(indented(f"\nkb review accept {conflict.id}    # the same as merging the branch"))
+    print(indented(f"kb review reject {conflict.id}    # the same as deleting it"))
 
     heading(6, "What the next session on this is told before it starts")
     stage.show("kb", "hint", "t1", "-k", "refund", "-k", "退款", "-k", "日志", cwd=stage.code)
 
     heading(7, "The wiki")
-    print(indented(f"$ kb wiki build {stage.wiki}"))
-    stage.run("kb", "wiki", "build", str(stage.wiki))
-    print(indented(f"{stage.wiki / 'index.html'}"))
+    stage.show("kb", "wiki", "build", "--output", str(stage.wiki))
     print(f"\n  Go on by yourself:  cd {os.path.relpath(stage.top)} && {BIN / 'kb'} search 退款\n")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import kb
+from kb.words_zh import ZH
 
 ROOT = Path(kb.__file__).parent
 
@@ -47,6 +48,11 @@ def unreadable() -> list[str]:
         for call in calls(path.read_text(encoding="utf-8"))
         if literals(call.args[0]) is None
     ]
+
+
+def missing() -> dict[str, str]:
+    """Return the templates without a Chinese half, with their places."""
+    return {template: place for template, place in templates().items() if template not in ZH}
 
 
 def placeholders(template: str) -> set[str]:

@@ -101,7 +101,9 @@ RULES: dict[str, str] = {
         "说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 "
         "--affects-future yes；或者等它再在 {count} 个会话中出现"
     ),
-    "below the gate: neither repeated, nor of large impact, nor reusable": "未过门槛：没有重复出现，影响不大，也不可复用",
+    "below the gate: neither repeated, nor of large impact, nor reusable": (
+        "未过门槛：没有重复出现，影响不大，也不可复用"
+    ),
     "below the gate: with a confidence of {confidence}, words alone prove nothing": (
         "未过门槛：置信度只有 {confidence}，单凭字面不足为证"
     ),
@@ -115,7 +117,9 @@ RULES: dict[str, str] = {
     "self-check: it will be worth looking up": "自检：值得日后查阅",
     "self-check: it prevents a repeated discussion or mistake": "自检：能避免重复讨论或重犯错误",
     # writing: redact, contradict, verdict
-    "the private word {pattern} is no regular expression: {problem}": "private_words 中的 {pattern} 不是正则表达式：{problem}",
+    "the private word {pattern} is no regular expression: {problem}": (
+        "private_words 中的 {pattern} 不是正则表达式：{problem}"
+    ),
     "correct private_words in kb.toml": "改正 kb.toml 中的 private_words",
     "“{new}” says the opposite of “{old}” in [{id}]": "“{new}”与 [{id}] 中的“{old}”相反",
     "“{new}” changes a number of “{old}” in [{id}]": "“{new}”改变了 [{id}] 中“{old}”的数值",
@@ -145,7 +149,9 @@ CHECKING: dict[str, str] = {
     "correct the path; if the record holds no more: kb status {id} deprecated": (
         "改正路径；如果记录已失效：kb status {id} deprecated"
     ),
-    "{share}% of {path} changed since the record was confirmed ({day})": "自上次确认（{day}）后，{path} 改动了 {share}%",
+    "{share}% of {path} changed since the record was confirmed ({day})": (
+        "自上次确认（{day}）后，{path} 改动了 {share}%"
+    ),
     "it has been waiting for a verdict for {days} days": "已待验证 {days} 天",
     "settle it: kb status {id} accepted, or rejected": "请定夺：kb status {id} accepted，或 rejected",
     "{path} leads out of the project": "{path} 指到了项目之外",
@@ -172,7 +178,9 @@ CHECKING: dict[str, str] = {
     "the link leads nowhere: {target}": "链接失效：{target}",
     "correct the link, or add the file it leads to": "改正链接，或补上目标文件",
     "{id} stands under supersedes and under amends": "{id} 同时列在 supersedes 和 amends 下",
-    "keep it under one: supersedes for the whole, amends for a part": "只留一处：全部取代用 supersedes，部分取代用 amends",
+    "keep it under one: supersedes for the whole, amends for a part": (
+        "只留一处：全部取代用 supersedes，部分取代用 amends"
+    ),
     "it coexists with {id}, but not a word why": "与 {id} 并存，却没有说明理由",
     'write: coexists_with: {{{id}: "the reason"}}': '请写：coexists_with: {{{id}: "理由"}}',
     # lives
@@ -191,7 +199,9 @@ CHECKING: dict[str, str] = {
     "it is accepted without: {sections}": "状态为生效，却缺少：{sections}",
     "this knowledge base refuses records without: {sections}": "本知识库不接受缺少以下各节的记录：{sections}",
     "write what is missing": "补上缺少的内容",
-    "write what is missing, or let it wait: kb status {id} proposed": "补上缺少的内容，或先待验证：kb status {id} proposed",
+    "write what is missing, or let it wait: kb status {id} proposed": (
+        "补上缺少的内容，或先待验证：kb status {id} proposed"
+    ),
     "{key} is {ours} here, and {theirs} in {other}": "{key} 在此为 {ours}，在 {other} 中为 {theirs}",
     'supersede one of them, or say why both hold: coexists_with: {{{id}: "the reason"}}': (
         '取代其中一条，或说明为何并存：coexists_with: {{{id}: "理由"}}'
@@ -227,7 +237,9 @@ CHECKING: dict[str, str] = {
     "if you mean {known}, write it so": "如果指的是 {known}，请这样写",
     "{id} is no id": "{id} 不是编号",
     "write the kind's prefix and three digits or more, such as {example}": "写类型前缀加至少三位数字，例如 {example}",
-    "{id} does not fit the kind {kind}, whose ids begin with {prefix}": "{id} 与类型 {kind} 不符，其编号以 {prefix} 开头",
+    "{id} does not fit the kind {kind}, whose ids begin with {prefix}": (
+        "{id} 与类型 {kind} 不符，其编号以 {prefix} 开头"
+    ),
     "correct the kind, or give the record the next free {prefix} id": "改正类型，或换用下一个空闲的 {prefix} 编号",
     "there is no uid, so the record would not survive a new number": "没有 uid，改编号后就认不出这条记录",
     "let kb give it one: kb check --fix": "由 kb 补上：kb check --fix",
@@ -238,7 +250,9 @@ CHECKING: dict[str, str] = {
     "correct this line; how it was: git log -p -- {path}": "改正此行；原样见：git log -p -- {path}",
     # wording
     "the title names no subject: {title}": "标题没有说明对象：{title}",
-    "{code} turns the direction of the line, so it shows other than it reads": "{code} 会翻转行的方向，显示与实际不符",
+    "{code} turns the direction of the line, so it shows other than it reads": (
+        "{code} 会翻转行的方向，显示与实际不符"
+    ),
     "a character nobody can see stands here: {code}": "此处有不可见字符：{code}",
     "take out such characters; in this file: {count}": "删去此类字符；本文件共 {count} 处",
     "a secret, or what is personal, stands here ({rule})": "此处有密钥或个人信息（{rule}）",
@@ -363,7 +377,9 @@ DOORS: dict[str, str] = {
     "the file has no status; it is taken as proposed": "没有状态；按 proposed 处理",
     "the status “{status}” is not known; it is taken as proposed": "不认识状态“{status}”；按 proposed 处理",
     "superseded in part: the record stays accepted for the rest": "部分被取代：其余部分仍生效",
-    "the date “{date}” names no certain day; it is kept as original_date": "日期“{date}”不能确定到日；保留为 original_date",
+    "the date “{date}” names no certain day; it is kept as original_date": (
+        "日期“{date}”不能确定到日；保留为 original_date"
+    ),
     "{relation} {target}: no imported file answers to that": "{relation} {target}：导入的文件里没有对应者",
     "{relation} {target}: several files answer to that: {paths}": "{relation} {target}：有多个文件对应：{paths}",
     "{id} supersedes it, its own status does not say so": "{id} 取代了它，它自己的状态却没有写明",
@@ -427,7 +443,9 @@ DOORS: dict[str, str] = {
     "the plugin kb is not switched on": "没有启用插件 kb",
     "add it there under plugins: - kb": "请在其 plugins 下加入：- kb",
     "the wiki cannot be built over the knowledge base itself": "不能把 wiki 生成到知识库本身之上",
-    "the folder holds something else than a wiki, which building would delete": "该目录里有 wiki 以外的内容，生成时会被删除",
+    "the folder holds something else than a wiki, which building would delete": (
+        "该目录里有 wiki 以外的内容，生成时会被删除"
+    ),
     "name an empty or a new folder": "请指定一个空目录或新目录",
 }
 

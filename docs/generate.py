@@ -1,0 +1,255 @@
+"""`python -m docs.generate`: write the pages of docs/ that are made from the code.
+
+Made from the code: commands.md from the command line itself, configuration.md from `kb.config`, kinds.md from the
+table of kinds, candidates.md from the JSON schema. `--check` names the stale ones and exits 1; `--words` names what
+kb says and has no Chinese for.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+import click
+
+from docs.templates import missing
+from kb.candidate import SCHEMA
+from kb.cli import ALIASES, COMMANDS
+from kb.config import CHOICES, HELP, Config
+from kb.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
+from kb.knowledge.life import label
+from kb.record import TRANSITIONS
+
+FOLDER = Path(__file__).parent
+NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Return the generated pages by file name."""
+    made = {
+        "commands.md": commands_page,
+        "configuration.md": configuration_page,
+        "kinds.md": kinds_page,
+        "candidates.md": candidates_page,
+    }
+    return {name: NOTE + "\n" + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a markdown table and the empty line behind it."""
+    for cells in (head, ["---"] * len(head), *rows):
+        yield (
+            "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;") for cell in cells) + " |"
+        )
+    yield ""
+
+
+# commands
+
+
+def commands_page() -> Iterator[str]:
+    """Yield the page about every command."""
+    top = import_module("kb.cli").command
+    yield "# Commands\n"
+    yield from told(top.help)
+    yield from table(["option of `kb` itself", "meaning"], list(options(top)))
+    yield from table(["command", "what it does"], [(f"[`kb {n}`](#kb-{n})", line) for n, (_, line) in COMMANDS.items()])
+    aliases = ", ".join(f"`kb {word}` = `kb {name}`" for word, name in ALIASES.items())
+    yield f"Other names: {aliases}.\n"
+    for path, command in commands():
+        yield from section(path, command)
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield every command with what one types to call it, a group before its own."""
+    for name, (module, _) in COMMANDS.items():
+        command: click.Command = import_module(f"kb.cli.{module}").command
+        yield f"kb {name}", command
+        if isinstance(command, click.Group):
+            yield from ((f"kb {name} {own}", one) for own, one in command.commands.items())
+
+
+def section(path: str, command: click.Command) -> Iterator[str]:
+    """Yield the part about one command."""
+    yield f"{'##' if path.count(' ') == 1 else '###'} {path}\n"
+    yield f"```text\n{path}{usage(command)}\n```\n"
+    yield from told(command.help)
+    rows = list(options(command))
+    if rows:
+        yield from table(["option", "meaning"], rows)
+
+
+def usage(command: click.Command) -> str:
+    """Return what stands behind the name of *command*."""
+    words = ["[OPTIONS]"] if any(isinstance(p, click.Option) for p in command.params) else []
+    for argument in (p for p in command.params if isinstance(p, click.Argument)):
+        shown = argument.metavar or choices(argument.type) or str(argument.name).upper()
+        words.append((shown if argument.required else f"[{shown}]") + ("…" if argument.nargs == -1 else ""))
+    if isinstance(command, click.Group):
+        words.append("COMMAND" if not command.invoke_without_command else "[COMMAND]")
+    return "".join(f" {word}" for word in words)
+
+
+def choices(kind: click.ParamType) -> str:
+    """Return the words of a choice, or ""."""
+    return "|".join(str(word) for word in kind.choices) if isinstance(kind, click.Choice) else ""
+
+
+def told(text: str | None) -> Iterator[str]:
+    """Yield the paragraphs of a help text; those that keep their lines are code."""
+    for paragraph in cleandoc(text or "").split("\n\n"):
+        if paragraph.startswith("\b"):
+            yield "```sh\n" + paragraph.removeprefix("\b").strip("\n") + "\n```\n"
+        else:
+            yield " ".join(paragraph.split()) + "\n"
+
+
+def options(command: click.Command) -> Iterator[tuple[str, str]]:
+    """Yield the options of *command* with their meaning."""
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+            value = "" if option.is_flag or option.count else option.metavar or choices(option.type) or "…"
+            default = f" Default: `{option.default}`." if option.show_default else ""
+            yield names + (f" `{value}`" if value else ""), (option.help or "") + default
+
+
+# settings, kinds, candidates
+
+
+def configuration_page() -> Iterator[str]:
+    """Yield the page about kb.toml and the environment."""
+    yield "# Configuration\n"
+    yield "`kb.toml` stands at the root of a knowledge base, and makes a folder one. Every setting may be left out.\n"
+    rows = [
+        (f"`{key}`", f"`{shown(default)}`", HELP[key] + one_of(CHOICES.get(key, ())))
+        for key, default in Config()._asdict().items()
+    ]
+    yield from table(["setting", "default", "meaning"], rows)
+    yield "`kb config` prints the same with the values that hold where you are.\n"
+    yield "## Environment\n"
+    yield from table(["variable", "meaning"], [(f"`{name}`", text) for name, text in ENVIRONMENT.items()])
+
+
+ENVIRONMENT: Mapping[str, str] = {
+    "KB_HOME": "The knowledge base to use, before the one around the current folder.",
+    "KB_PROJECT": "The project the work belongs to, before the one the repository names.",
+    "KB_LLM_CMD": "A command that reads a request as JSON on stdin and prints candidates as JSON; it extracts in the "
+    "place of the rules. Without it, or when it fails, extraction is offline.",
+    "EDITOR": "The editor of `kb edit`.",
+}
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Return the sentence that names the *words* a setting may have, or ""."""
+    return f" One of: {', '.join(words)}." if words else ""
+
+
+def shown(value: object) -> str:
+    """Return *value* as one writes it in TOML."""
+    return "[]" if value == () else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def kinds_page() -> Iterator[str]:
+    """Yield the page about kinds, sections and statuses."""
+    yield "# Kinds, sections and statuses\n"
+    rows = [
+        (f"`{k.prefix}`", f"{k.en} {k.zh}", f"`{k.name}`", k.karma, k.category, k.hint.upper(), sections(k.required))
+        for k in KINDS
+    ]
+    yield from table(["id", "kind", "name", "karma", "category", "hint", "without these only proposed"], rows)
+    yield "A starting session is told every " + " and ".join(k.en.lower() for k in KINDS if k.always) + " in force.\n"
+    yield from table(["deed", "what becomes of it"], [(f"{d.zh} {d.name}", HANDLED[d.handling]) for d in KARMA])
+    yield "## Sections\n"
+    yield "A heading is known by any of these words, in any case, alone or as `Decision (决策)`.\n"
+    yield from table(
+        ["section", "written in English", "in Chinese", "also read"],
+        [(f"`{s.name}`", s.en, s.zh, ", ".join(s.aliases)) for s in SECTIONS],
+    )
+    yield "## Statuses\n"
+    yield from table(
+        ["status", "shown as", "what may follow"],
+        [
+            (f"`{status}`", label(status), ", ".join(f"`{after}`" for after in sorted(to)))
+            for status, to in TRANSITIONS.items()
+        ],
+    )
+
+
+HANDLED: Mapping[str, str] = {
+    "distil": "It becomes a record.",
+    "session": "It stays with the session.",
+    "pitfall": "It becomes a pitfall, to be dealt with.",
+}
+
+
+def sections(names: Sequence[str]) -> str:
+    """Return *names*, or what stands for all six ADR fields."""
+    adr = BY_PREFIX["D"].required
+    return "all six ADR sections" if tuple(names) == adr else ", ".join(names)
+
+
+def candidates_page() -> Iterator[str]:
+    """Yield the page about the JSON a tool hands to the gate."""
+    yield "# Candidates\n"
+    yield "Any tool may hand candidates to the gate: one JSON object or a list of them, on stdin or in a file.\n"
+    yield "```sh\nmy-tool | kb write -\nkb write candidates.json --dry-run\nkb write --schema\n```\n"
+    yield "A field nobody knows, a wrong type, or a field given twice: the whole input is refused, with its place.\n"
+    required = SCHEMA["required"]
+    rows = [
+        (
+            f"`{name}`" + (" (required)" if name in required else ""),
+            typed(field),
+            field.get("description", MEANINGS.get(name, "")),
+        )
+        for name, field in SCHEMA["properties"].items()
+    ]
+    yield from table(["field", "type", "meaning"], rows)
+
+
+MEANINGS: Mapping[str, str] = {
+    "tags": "Words to find it by.",
+    "impact_areas": "What it weighs on: each is a ground for the gate.",
+    "confidence": "How sure the tool is; below 0.5 the words of the text are no ground.",
+    "evidence": "Where it comes from: verbatim quotes with source, line and time.",
+}
+
+
+def typed(field: Mapping[str, Any]) -> str:
+    """Return the type of a schema's *field* in a few words."""
+    if "enum" in field:
+        return "one of " + ", ".join(f"`{word}`" for word in field["enum"])
+    kind = field["type"] if isinstance(field["type"], str) else field["type"][0]
+    if kind == "array":
+        return "list of " + (typed(field["items"]) if "enum" in field["items"] else field["items"]["type"] + "s")
+    return "map of strings" if kind == "object" else f"{kind} 0–1" if "maximum" in field else kind
+
+
+# the door
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or check them, and return the exit code."""
+    if arguments == ["--words"]:
+        found = missing()
+        print("\n".join(f"{place}: {template!r}" for template, place in found.items()) or "nothing is missing")
+        return 1 if found else 0
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m docs.generate [--check | --words]", file=sys.stderr)
+        return 2
+    stale = [name for name, text in pages().items() if _text(FOLDER / name) != text]
+    for name in stale:
+        print(f"docs/{name} is stale" if arguments else f"docs/{name}")
+        if not arguments:
+            (FOLDER / name).write_text(pages()[name], encoding="utf-8")
+    return 1 if arguments and stale else 0
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
