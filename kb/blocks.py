@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from kb.errors import BadRecord
 from kb.fences import Code, code_lines, fenced
-from kb.front import Span, body_start, line_of, lines, newline, whole_characters
+from kb.front import Span, body_start, line_of, lines, lines_of, newline, whole_characters
 from kb.kinds import SECTIONS, section_label, section_named
+from kb.patterns import regex
 from kb.record import Section
 from kb.words import Said, say
 
@@ -21,12 +22,12 @@ USER_END = "<!-- USER_BLOCK_END -->"
 MARKERS = (MACHINE_START, MACHINE_END, USER_START, USER_END)
 _PARTNER = dict(zip(MARKERS, (MACHINE_END, MACHINE_START, USER_END, USER_START), strict=True))
 
-_HEADING = re.compile(r"(?m)^ {0,3}(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)")
-_MARKER = re.compile(r"(?m)^ {0,3}(<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->)[ \t]*$")
-_HIGH_HEADING = re.compile(r"^( {0,3})#{1,2}(?=[ \t\r\n]|\Z)")
-_COMMENT_START = re.compile(r" {0,3}<!--")
-_OURS = re.compile(r"(?m)^<{7} \S")
-_BETWEEN = re.compile(r"(?m)^={7}\r?$")
+_HEADING = regex(r"(?m)^ {0,3}(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)")
+_MARKER = regex(r"(?m)^ {0,3}(<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->)[ \t]*$")
+_HIGH_HEADING = regex(r"^( {0,3})#{1,2}(?=[ \t\r\n]|\Z)")
+_COMMENT_START = regex(r" {0,3}<!--")
+_OURS = regex(r"(?m)^<{7} \S")
+_BETWEEN = regex(r"(?m)^={7}\r?$")
 
 
 class Blocks(NamedTuple):
@@ -99,7 +100,8 @@ def _markers(text: str, start: int, code: Code) -> list[re.Match[str]]:
     if not found or not code.lines:
         return found
     first = line_of(text, start)
-    return [match for match in found if line_of(text, match.start()) - first not in code.lines]
+    places = lines_of(text, (match.start() for match in found))
+    return [match for match, line in zip(found, places, strict=True) if line - first not in code.lines]
 
 
 def _after_line(text: str, offset: int) -> int:
@@ -121,12 +123,13 @@ def replace_machine(text: str, inside: str, path: str = "") -> str:
 def refuse_conflict_markers(text: str, path: str = "") -> None:
     """Raise BadRecord where git's conflict markers stand in *text* outside code."""
     plain = text.replace("\r", "\n")
-    found = [match.start() for match in _OURS.finditer(plain) if _BETWEEN.search(plain, match.end())]
+    last = max((match.start() for match in _BETWEEN.finditer(plain)), default=0)
+    found = [match.start() for match in _OURS.finditer(plain, 0, last)]
     if not found:
         return
     start = body_start(text)
     code, first = _code_of(text[start:], path).lines, line_of(text, start)
-    for line in (line_of(text, offset) for offset in found):
+    for line in lines_of(text, found):
         if line - first not in code:
             raise BadRecord(
                 say("git's conflict markers stand in the file"),
@@ -152,11 +155,10 @@ class Heading(NamedTuple):
 def headings(text: str, level: int = 2) -> list[Heading]:
     """Return the headings of *level* in *text*; each reaches to the next of the same or a higher rank."""
     code = code_lines(text)
-    marks = [
-        match
-        for match in _HEADING.finditer(text.replace("\r", "\n"))
-        if len(match.group(1)) <= level and not (code and line_of(text, match.start()) - 1 in code)
-    ]
+    marks = [match for match in _HEADING.finditer(text.replace("\r", "\n")) if len(match.group(1)) <= level]
+    if marks and code:
+        places = lines_of(text, (match.start() for match in marks))
+        marks = [match for match, line in zip(marks, places, strict=True) if line - 1 not in code]
     ends = [match.start() for match in marks[1:]] + [len(text)] * bool(marks)
     return [
         Heading(level, title_of(m.group(2)), m.start(), min(_after_line(text, m.end()), len(text)), end)

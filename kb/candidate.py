@@ -2,12 +2,12 @@
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kb.errors import BadInput
 from kb.kinds import KINDS, kind_named
+from kb.patterns import regex
 from kb.record import GLOBAL, Candidate, Evidence
 from kb.text import clip
 from kb.words import Said, say
@@ -15,8 +15,8 @@ from kb.words import Said, say
 AREAS = ("architecture", "security", "performance", "compliance", "modules")
 MAX_INPUT = 16_000_000
 
-_PROJECT = re.compile(r"project/(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f-\x9f]+")
-_HALF = re.compile("[\ud800-\udfff]")
+_PROJECT = regex(r"project/(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f-\x9f]+")
+_HALF = regex("[\ud800-\udfff]")
 _SHOWN = 60
 """Characters of a caller's word that a message repeats."""
 _TYPES: Mapping[type, str] = {

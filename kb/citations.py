@@ -7,17 +7,18 @@ from kb.errors import BadRecord
 from kb.fences import code_lines, indented_code_lines
 from kb.front import body_start, line_of, lines
 from kb.kinds import BY_PREFIX
+from kb.patterns import regex
 
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
-_CITATION = re.compile(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
-_CHAIN = re.compile(rf"(?<![A-Za-z0-9_\]!])(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+")
-_DEFINITION = re.compile(
+_CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
+_CHAIN = regex(rf"(?<![A-Za-z0-9\]!])(?<![A-Za-z0-9]_)(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+")
+_DEFINITION = regex(
     r" {0,3}\[[^\[\]]+\]:[ \t]*(?:<[^<>]*>|\S+)(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*[\r\n]*\Z"
 )
-_NAME_PLATE = re.compile(rf" {{0,3}}#{{1,6}}[ \t]+\[{_ID}\]")
-_BLOCK_START = re.compile(r"[ \t]*(?:[-*+>|]|[0-9]{1,9}[.)]|#{1,6}[ \t])")
-_TICKS = re.compile("`+")
-_MARK = re.compile(r"`+|\\[!-/:-@\[-`{-~]")
+_NAME_PLATE = regex(rf" {{0,3}}#{{1,6}}[ \t]+\[{_ID}\]")
+_BLOCK_START = regex(r"[ \t]*(?:[-*+>|]|[0-9]{1,9}[.)]|#{1,6}[ \t])")
+_TICKS = regex("`+")
+_MARK = regex(r"`+|\\[!-/:-@\[-`{-~]")
 
 
 def citations(text: str) -> Iterator[tuple[str, str, int]]:

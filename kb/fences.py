@@ -5,12 +5,12 @@ Where every fence stands at the edge of the page a short scan says what CommonMa
 or quotes markdown-it-py does. HTML hides no fence.
 """
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.front import lines
+from kb.patterns import regex
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_NESTED = 100_000
 """Characters of a text with fences in lists or quotes: such a text can take time that grows with its square."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
+_FENCE = regex(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
 _CONTAINERS = " \t>-*+0123456789.)"
 
 
@@ -96,11 +96,12 @@ def _nested(text: str, rows: list[str]) -> Code:
         raise BadRecord(say("lists or quotes are nested too deep to tell code from text"))
     found: set[int] = set()
     left_open: OpenFence | None = None
+    end = max((number for number, row in enumerate(rows, 1) if row.strip()), default=0)
     for token in tokens:
         if token.type == "fence" and token.map:
             first, after = token.map
             found.update(range(first, min(after, len(rows))))
-            ends_here = token.level == 0 and after >= len(rows) and not _closes(token, rows[first + 1 : after])
+            ends_here = token.level == 0 and after >= end and not _closes(token, rows[first + 1 : after])
             left_open = OpenFence(token.markup, first) if ends_here else None
     return Code(found, left_open)
 

@@ -1,11 +1,11 @@
 """The front of a record file: its frontmatter read as a mapping and edited as text, so that every other byte stays."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadRecord
+from kb.patterns import regex
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -15,18 +15,18 @@ MAX_BYTES = 4_000_000
 MAX_FRONT = 64_000
 MAX_DEPTH = 12
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
-_OPENING = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
-_CLOSING = re.compile(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-_COMMENT = re.compile(r"(?:[ \t]*[|>][-+0-9]{0,2})?([ \t]+#[^\r\n]*)")
+_LINE_END = regex(r"\r\n|\n|\r")
+_LINE = regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+_OPENING = regex(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
+_CLOSING = regex(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
+_COMMENT = regex(r"(?:[ \t]*[|>][-+0-9]{0,2})?([ \t]+#[^\r\n]*)")
 
 _PUNCTUATION = "\u2018-\u201d\u2014\u2026\u3001-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
-_PLAIN = re.compile(rf"[^\W\d](?:[\w./+@()' {_PUNCTUATION}-]*[\w./+@(){_PUNCTUATION}-])?")
-_DAY = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
+_PLAIN = regex(rf"[^\W\d](?:[\w./+@()' {_PUNCTUATION}-]*[\w./+@(){_PUNCTUATION}-])?")
+_DAY = regex(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 _OTHERS_READ_AS_VALUES = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
-_UNSEEN = re.compile("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
-_HALF = re.compile("[\ud800-\udfff]")
+_UNSEEN = regex("[\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]")
+_HALF = regex("[\ud800-\udfff]")
 _LONGEST_KEY = 500
 
 KEYS = (
@@ -77,6 +77,15 @@ def newline(text: str) -> str:
 def line_of(text: str, offset: int) -> int:
     """Return the 1-based line on which *offset* stands."""
     return len(_LINE_END.findall(text[:offset])) + 1
+
+
+def lines_of(text: str, offsets: Iterable[int]) -> Iterator[int]:
+    """Yield the 1-based line of each of the rising *offsets* of line starts, in one pass."""
+    at, line = 0, 1
+    for offset in offsets:
+        line += len(_LINE_END.findall(text, at, offset))
+        at = offset
+        yield line
 
 
 def lines(text: str) -> list[str]:

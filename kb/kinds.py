@@ -62,7 +62,16 @@ KINDS: tuple[Kind, ...] = (
     Kind("interface", "I", "Interface", "接口", required=ADR_SECTIONS, karma="正业", hint="t2"),
     Kind("pitfall", "P", "Pitfall", "问题", karma="恶业", category="anti-pattern", hint="t1"),
     Kind("pattern", "M", "Pattern", "模式", karma="正业", category="pattern", hint="t1", reusable=True),
-    Kind("preference", "U", "Preference", "偏好", required=("decision",), karma="习气", category="preference", always=True),
+    Kind(
+        "preference",
+        "U",
+        "Preference",
+        "偏好",
+        required=("decision",),
+        karma="习气",
+        category="preference",
+        always=True,
+    ),
     Kind(
         "checklist",
         "CK",

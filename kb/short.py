@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from kb.kinds import ADR_SECTIONS, section_label
+from kb.patterns import regex
 from kb.record import Record
 from kb.text import clip, first_sentence, has_cjk, one_line
 
@@ -13,10 +14,10 @@ SHOWN = ("why", "impact", "rollback")
 LIMIT = 60
 """Characters of one line's text."""
 
-_ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|\d+[.)])[ \t]+(\S.*)$")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
-_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
-_RULER = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*$")
+_ITEM = regex(r"[ \t]{0,3}(?:[-*+]|\d+[.)])[ \t]+(\S.*)$")
+_LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_FENCE = regex(r"[ \t]*(?:`{3,}|~{3,})")
+_RULER = regex(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*$")
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 

@@ -4,27 +4,30 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-CJK = (
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
-)
-"""Scripts that are written without spaces, as the inside of a character class."""
+from kb.patterns import regex
 
-_CJK_RUN = re.compile(f"[{CJK}]+")
-_CJK_CHARACTER = re.compile(f"[{CJK}]")
-_RUN = re.compile(f"([{CJK}]+)|([^\\W_{CJK}]+(?:_[^\\W_{CJK}]+)*)")
-_WORD = re.compile(f"[^\\W_{CJK}]+(?:['’.\\-_/][^\\W_{CJK}]+)*")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
-_GAP = re.compile(r"[\W_]+")
-_INVISIBLE = re.compile(
+_CJK = "[^\\W\\x00-\u2e7f]"
+"""A character of a script written without spaces: any letter or digit from U+2E80 on, where CJK begins.
+
+Stated as what it is not, since a class of ranges that wide takes `re` milliseconds to compile, at every start.
+"""
+_SPACED = "(?:[^\\W_](?<![^\\x00-\u2e7f]))"
+"""A letter or digit of a script that puts spaces between words."""
+
+_CJK_CHARACTER = regex(_CJK)
+_RUN = regex(f"({_CJK}+)|({_SPACED}+(?:_{_SPACED}+)*)")
+_WORD = regex(r"[^\W_]+(?:['’.\-_/][^\W_]+)*")
+_HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
+_GAP = regex(r"[\W_]+")
+_INVISIBLE = regex(
     "[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
 """Characters that show nothing or turn the reading order; the joiners U+200C and U+200D belong to words and emoji."""
 
-_HALF = re.compile("[\ud800-\udfff]")
-_ITEM = re.compile(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
-_SENTENCE_END = re.compile(
-    rf"(?:[。！？]+|(?<![!?])[!?]++(?=[\s{CJK}]|[\"'”’)）]|\Z)|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\.)\.++(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*",
+_HALF = regex("[\ud800-\udfff]")
+_ITEM = regex(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
+_SENTENCE_END = regex(
+    rf"(?:[。！？]+|(?<![!?])[!?]++(?=\s|{_CJK}|[\"'”’)）]|\Z)|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\.)\.++(?=\s|[\"'”’)）]|\Z))[\"'”’」』)）]*",
     re.IGNORECASE,
 )
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
@@ -41,7 +44,8 @@ def has_cjk(text: str) -> bool:
 
 def count(text: str) -> int:
     """Return the length of *text* in 字: every CJK character and every other word counts one; punctuation none."""
-    return len(_CJK_CHARACTER.findall(text)) + len(_WORD.findall(text))
+    spaced, cjk = _CJK_CHARACTER.subn(" ", text)
+    return cjk + len(_WORD.findall(spaced))
 
 
 def tokens(text: str) -> int:

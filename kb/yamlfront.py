@@ -6,17 +6,18 @@ number is one only where Python would write it the same way, so that `str` gives
 """
 
 import math
-import re
 from functools import partial
 from typing import Any, NamedTuple
 
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
+from kb.patterns import regex
+
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_STRANGE = re.compile("[^\t\n\r -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_STRANGE = regex("[^\t\n\r -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LINE_END = regex(r"\r\n|\n|\r")
 _MEANINGS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),

@@ -1,7 +1,7 @@
 """A budget is never exceeded, nothing is cut in half, and the best comes first."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.reading.budget import fit, fitting, joined
@@ -10,6 +10,7 @@ from kb.text import tokens
 ITEMS = st.lists(st.text("ab 还款|-", min_size=1, max_size=40), max_size=12)
 
 
+@settings(deadline=None)
 @given(ITEMS, st.integers(0, 80), st.sampled_from(["", "head", "识"]), st.sampled_from(["", "仅供参考"]))
 def test_law_whole_items_in_order_within_the_budget(items: list[str], budget: int, header: str, footer: str) -> None:
     taken = fit(items, budget, header=header, footer=footer)
@@ -18,12 +19,14 @@ def test_law_whole_items_in_order_within_the_budget(items: list[str], budget: in
     assert all(item in rest for item in taken), "a subsequence of what was offered"
 
 
+@settings(deadline=None)
 @given(ITEMS, st.integers(0, 80))
 def test_law_the_best_that_fits_alone_is_taken(items: list[str], budget: int) -> None:
     possible = [item for item in items if tokens(item) <= budget]
     assert fit(items, budget)[:1] == possible[:1]
 
 
+@settings(deadline=None)
 @given(ITEMS, st.integers(0, 80))
 def test_law_what_is_left_out_at_the_end_had_no_room(items: list[str], budget: int) -> None:
     taken = fit(items, budget)
@@ -33,10 +36,18 @@ def test_law_what_is_left_out_at_the_end_had_no_room(items: list[str], budget: i
 
 @pytest.mark.parametrize(
     ("budget", "taken"),
-    [(0, []), (1, ["甲"]), (2, ["甲"]), (3, ["甲"]), (4, ["甲", "丁"]), (7, ["甲", "乙丙丁"]), (9, ["甲", "乙丙丁", "丁"])],
+    [
+        (0, []),
+        (1, ["甲"]),
+        (2, ["甲"]),
+        (3, ["甲", "丁"]),
+        (4, ["甲", "丁"]),
+        (5, ["甲", "乙丙丁"]),
+        (7, ["甲", "乙丙丁", "丁"]),
+    ],
 )
 def test_a_long_item_does_not_silence_those_behind_it(budget: int, taken: list[str]) -> None:
-    assert fit(["甲", "乙丙丁", "丁"], budget, footer="") == taken or tokens(joined(taken)) > budget
+    assert fit(["甲", "乙丙丁", "丁"], budget) == taken
 
 
 def test_header_and_footer_count() -> None:

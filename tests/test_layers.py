@@ -8,7 +8,7 @@ import pytest
 import kb
 
 ROOT = Path(kb.__file__).parent
-GROUND = ["words", "words_zh", "home", "errors", "record", "kinds", "config", "candidate", "text", "short"]
+GROUND = ["words", "words_zh", "home", "errors", "record", "kinds", "config", "candidate", "text", "short", "patterns"]
 GROUND += ["front", "yamlfront", "markdown", "blocks", "citations", "fences"]
 RULES = ["writing", "reading", "sessions", "guarding", "checking"]
 PLACES = ["store"]

@@ -64,7 +64,23 @@ TEXTS = (
 class TestMatchExpression:
     @pytest.mark.parametrize(
         "query",
-        ["还款", "内存", "db", "修复 ok", "款", "还", "内存泄漏", "脱敏 必须", "出必", "vue框架", "Vue", "框架", "ＤＢ", "泄漏 FFMPEG", "器"],
+        [
+            "还款",
+            "内存",
+            "db",
+            "修复 ok",
+            "款",
+            "还",
+            "内存泄漏",
+            "脱敏 必须",
+            "出必",
+            "vue框架",
+            "Vue",
+            "框架",
+            "ＤＢ",
+            "泄漏 FFMPEG",
+            "器",
+        ],
     )
     def test_finds_exactly_what_a_plain_scan_finds(self, query: str) -> None:
         with_index = found(index(TEXTS), match_expression(query))
@@ -115,7 +131,9 @@ class TestMatchExpression:
 
     @settings(max_examples=100, deadline=None)
     @given(
-        st.lists(st.lists(st.sampled_from(["cache", "db", "pool", "还款", "存", "Vue"]), max_size=5), min_size=1, max_size=6),
+        st.lists(
+            st.lists(st.sampled_from(["cache", "db", "pool", "还款", "存", "Vue"]), max_size=5), min_size=1, max_size=6
+        ),
         st.lists(st.sampled_from(["cache", "DB", "pool", "还款", "存"]), min_size=1, max_size=3),
     )
     def test_law_whole_words_are_found_and_nothing_else(self, texts: list[list[str]], terms: list[str]) -> None:
@@ -153,8 +171,9 @@ class TestBroadExpression:
     @pytest.mark.parametrize(
         "prompt",
         [
-            "谢谢", "好的，继续", "ok go on", "run the tests", "thanks, that looks good", "请帮我看一下这个问题", "为什么不行？",
-            "commit this and push", "yes please", "可以，没问题", "fix the bug in this file", "继续完成任务", "what is this?",
+            "谢谢", "好的，继续", "ok go on", "run the tests", "thanks, that looks good", "请帮我看一下这个问题",
+            "为什么不行？", "commit this and push", "yes please", "可以，没问题", "fix the bug in this file",
+            "继续完成任务", "what is this?",
         ],
     )  # fmt: skip
     def test_small_talk_has_no_subject(self, prompt: str) -> None:
@@ -174,7 +193,9 @@ class TestBroadExpression:
         assert rows <= found(index(TEXTS), broad_expression(prompt))
 
     def test_a_long_prompt_asks_for_few_terms_and_those_that_look_rarest(self) -> None:
-        prompt = "please look at all of these " + " ".join(f"word{chr(97 + n)}" for n in range(26)) + " 在 OAuth2Provider 里"
+        prompt = (
+            "please look at all of these " + " ".join(f"word{chr(97 + n)}" for n in range(26)) + " 在 OAuth2Provider 里"
+        )
         terms = subjects(prompt)
         assert len(terms) == MAX_TERMS
         assert terms[0] == "oauth2provider"
@@ -200,7 +221,7 @@ class TestKeywords:
 
     def test_are_few_and_the_rarest_looking_in_their_order(self) -> None:
         words = keywords("alpha bravo charlie OAuth2 deltaforce echo foxtrot golf", limit=3)
-        assert words == ["oauth2", "deltaforce", "charlie"] or words == ["charlie", "oauth2", "deltaforce"]
+        assert words == ["charlie", "oauth2", "deltaforce"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +239,12 @@ def test_records_are_cited_by_id(text: str, references: list[tuple[str, str]]) -
 
 @pytest.mark.parametrize(
     "forms",
-    [("cache", "caches", "cached", "caching"), ("retry", "retries", "retried"), ("authenticate", "authentication"), ("test", "tests")],
+    [
+        ("cache", "caches", "cached", "caching"),
+        ("retry", "retries", "retried"),
+        ("authenticate", "authentication"),
+        ("test", "tests"),
+    ],
 )
 def test_forms_of_a_word_share_a_stem(forms: tuple[str, ...]) -> None:
     assert len({stem(form) for form in forms}) == 1
@@ -241,7 +267,10 @@ class TestRanked:
         assert ids(ranked([part, named, whole], "cache pool D003")) == ["D003", "D002", "D001"]
 
     def test_the_better_score_wins(self) -> None:
-        assert ids(ranked([Hit(record("D001", "x"), -1.0), Hit(record("D002", "y"), -2.0)], "cache")) == ["D002", "D001"]
+        assert ids(ranked([Hit(record("D001", "x"), -1.0), Hit(record("D002", "y"), -2.0)], "cache")) == [
+            "D002",
+            "D001",
+        ]
 
     @pytest.mark.parametrize(("query", "title"), [("缓存失效", "缓存失效策略"), ("cache policy", "Cache policy")])
     def test_a_title_that_says_it_wins_over_a_body(self, query: str, title: str) -> None:
@@ -254,9 +283,12 @@ class TestRanked:
         assert order == ["project/shop", "global", "project/other"]
 
     def test_what_holds_comes_before_what_waits_and_what_is_over(self) -> None:
-        hits = [Hit(record(f"D00{n}", "x", status=s), -1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))]
+        hits = [
+            Hit(record(f"D00{n}", "x", status=s), -1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))
+        ]
         assert [hit.record.status for hit in ranked(hits, "cache")] == ["accepted", "proposed", "superseded"]
 
+    @settings(deadline=None)
     @given(st.permutations(range(6)))
     def test_law_the_order_of_the_hits_does_not_matter(self, order: list[int]) -> None:
         hits = [Hit(record(f"D00{n}", "cache"), -1.0 * (n // 2), n % 3 == 0) for n in range(6)]
@@ -344,6 +376,7 @@ class TestSnippet:
         assert piece.text.startswith("…甲") and piece.text.endswith("乙…")
         assert [piece.text[start:end] for start, end in piece.matches] == ["还款"]
 
+    @settings(deadline=None)
     @given(st.text("ab还款, \n", max_size=200), st.text("ab还款 ", max_size=6), st.integers(0, 60))
     def test_law_the_matches_are_inside_and_the_width_is_kept(self, text: str, query: str, width: int) -> None:
         piece = snippet(text, query, width=width)

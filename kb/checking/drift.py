@@ -1,6 +1,5 @@
 """Is what the records speak about still there, and still what it was?"""
 
-import re
 from collections.abc import Iterator
 from datetime import date
 from fnmatch import translate
@@ -8,6 +7,7 @@ from fnmatch import translate
 from kb.checking.findings import Finding, Severity
 from kb.checking.schema import is_day
 from kb.checking.shelf import Opened, Shelf, finding, folders_of
+from kb.patterns import regex
 from kb.record import LIVE, Status
 from kb.text import clip
 from kb.words import Said, say
@@ -19,8 +19,8 @@ UNSETTLED_DAYS = 180
 UNCONFIRMED_DAYS = 730
 """Days after which an accepted record whose impact nobody can follow is brought up. Our judgement."""
 
-_OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
-_LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
+_OUTSIDE = regex(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
+_LINE_NUMBER = regex(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
 def impact_paths(shelf: Shelf) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ class _Tree:
     def _matches(self, path: str) -> bool:
         if not any(mark in path for mark in "*?["):
             return False
-        pattern = re.compile(translate(path.replace("**/", "*")))
+        pattern = regex(translate(path.replace("**/", "*")))
         return any(pattern.match(file) for file in self.files)
 
     def named(self, name: str) -> list[str]:

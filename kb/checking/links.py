@@ -1,7 +1,6 @@
 """Does everything a record points to exist, and does it still speak?"""
 
 import posixpath
-import re
 from collections.abc import Iterator
 
 from kb.checking.findings import Finding, Key, Text
@@ -11,16 +10,17 @@ from kb.errors import BadRecord
 from kb.fences import code_lines
 from kb.front import body_start, line_of, lines
 from kb.kinds import BY_PREFIX
+from kb.patterns import regex
 from kb.record import LIVE, Status
 from kb.text import clip
 from kb.words import Said, say
 
-_LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
-_LINK = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
-_LINK_DEFINITION = re.compile(
+_LIKE_A_CITATION = regex(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
+_LINK = regex(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
+_LINK_DEFINITION = regex(
     r"(?m)^ {0,3}\[(?!\^)[^\[\]\r\n]+\]:[ \t]*(?:<([^<>\r\n]*)>|([^\s./]*[./]\S*))[ \t]*(?:[\"'(].*)?\r?$"
 )
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
+_ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
 
 
 def relations(shelf: Shelf) -> Iterator[Finding]:

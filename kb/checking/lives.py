@@ -1,6 +1,5 @@
 """Do the lives of the records fit together: statuses, supersessions, required sections, claims?"""
 
-import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from kb.checking.findings import Finding, Key
 from kb.checking.shelf import Opened, Shelf, finding, key_of_path
 from kb.kinds import SECTIONS, Kind, kind_named
+from kb.patterns import regex
 from kb.record import LIVE, TRANSITIONS, Record, Status
 from kb.text import clip
 from kb.words import say
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}
-_ORNAMENT = re.compile(r"[\W_]+")
-_PLACEHOLDER = re.compile(
-    r"(?:[-*+][ \t]*)?[(（<\[]?(?:todo|tbd|fixme|待补充?|待定|待填写?|\.{3}|…+)[)）>\]]?[.。:：]?"
-)
+_ORNAMENT = regex(r"[\W_]+")
+_PLACEHOLDER = regex(r"(?:[-*+][ \t]*)?[(（<\[]?(?:todo|tbd|fixme|待补充?|待定|待填写?|\.{3}|…+)[)）>\]]?[.。:：]?")
 
 
 def statuses(shelf: Shelf) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from kb.checking.shelf import Broken, Opened, Shelf, finding, scope_of_path
 from kb.errors import BadRecord
 from kb.front import KEYS, decode, front, key_line, line_of
 from kb.kinds import BY_NAME, KINDS, kind_named
+from kb.patterns import regex
 from kb.record import GLOBAL
 from kb.text import clip, one_line
 from kb.words import say
@@ -17,10 +18,10 @@ from kb.words import say
 FRESH_UID = ""
 """The change of a finding whose new value only the world outside can give."""
 
-_ID = re.compile(r"[A-Z]{1,2}\d{3,}")
-_SCOPE = re.compile(r"global|project/(?![.])[^/\s\\]+")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_TITLE_LINE = re.compile(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
+_ID = regex(r"[A-Z]{1,2}\d{3,}")
+_SCOPE = regex(r"global|project/(?![.])[^/\s\\]+")
+_DAY = regex(r"\d{4}-\d\d-\d\d")
+_TITLE_LINE = regex(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
 LIKE_A_KEY = 0.88
 """Similarity (difflib) from which an unknown key is taken for a slip: supercedes 0.90, superseded_by 0.78."""
 

@@ -1,6 +1,5 @@
 """All records of one check, parsed once and put where the rules find them."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -10,12 +9,13 @@ from kb.config import Config
 from kb.errors import BadRecord
 from kb.front import decode, key_line, lines
 from kb.markdown import record_of
+from kb.patterns import regex
 from kb.record import GLOBAL, Record
 from kb.words import Said
 
-_PLACE = re.compile(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
-_TOP_LEVEL = re.compile(r"[^\s#-]|---|\.\.\.")
-_ID_PARTS = re.compile(r"([A-Z]{1,2})(\d{3,})")
+_PLACE = regex(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
+_TOP_LEVEL = regex(r"[^\s#-]|---|\.\.\.")
+_ID_PARTS = regex(r"([A-Z]{1,2})(\d{3,})")
 
 
 class Opened(NamedTuple):

@@ -1,12 +1,12 @@
 """Is there anything in the texts that should not be there?"""
 
-import re
 from collections.abc import Iterator
 
 from kb.checking.findings import Finding, Text
 from kb.checking.shelf import Shelf, finding
 from kb.errors import BadRecord
 from kb.front import decode, line_of
+from kb.patterns import regex
 from kb.record import LIVE
 from kb.text import clip
 from kb.words import say
@@ -18,8 +18,8 @@ _UNSEEN = (
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 )
 _BIDI = "\u202a-\u202e\u2066-\u2069"
-_SUSPECT = re.compile(f"[{_BIDI}{_UNSEEN}]")
-_HIDDEN = re.compile(
+_SUSPECT = regex(f"[{_BIDI}{_UNSEEN}]")
+_HIDDEN = regex(
     # Allowed: a byte order mark that begins the file, joined emoji, joiners of scripts that need them, region flags.
     rf"\A\ufeff|(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
     "|\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"

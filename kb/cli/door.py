@@ -39,7 +39,7 @@ _STATUSES = {
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print what the library returns, as JSON.")
 status_option = click.option(
-    "--status", type=click.Choice([str(status) for status in Status]), default="", help="Only this status."
+    "--status", type=click.Choice([str(status) for status in Status]), help="Only this status."
 )
 scope_option = click.option("--scope", default="", help="global or project/<name>.")
 
@@ -99,7 +99,7 @@ def kind_wanted(word: str) -> tuple[str, ...]:
     return one(row.name if row else "")
 
 
-def one(word: str) -> tuple[str, ...]:
+def one(word: str | None) -> tuple[str, ...]:
     """Return *word* for a filter; none for ""."""
     return (word,) if word else ()
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="List records.")
 @click.option("--kind", default="", help="Only this kind (name, prefix or 决策…).")
-@click.option(
-    "--category", type=click.Choice(sorted({k.category for k in KINDS})), default="", help="Only this category."
-)
+@click.option("--category", type=click.Choice(sorted({k.category for k in KINDS})), help="Only this category.")
 @status_option
 @scope_option
 @click.option("--tag", default="", help="Only with this tag.")
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
 def command(
     kb: "KnowledgeBase",
     kind: str,
-    category: str,
-    status: str,
+    category: str | None,
+    status: str | None,
     scope: str,
     tag: str,
     since: str,

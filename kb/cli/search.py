@@ -25,7 +25,7 @@ def command(
     kb: "KnowledgeBase",
     words: tuple[str, ...],
     kind: str,
-    status: str,
+    status: str | None,
     scope: str,
     tag: str,
     since: str,

@@ -26,6 +26,7 @@ from kb.exchange.adrparts import Fields, Part, fields, flat, joined, parts, prea
 from kb.fences import code_lines
 from kb.front import KEYS, body_start, front, front_span
 from kb.kinds import section_named
+from kb.patterns import regex
 from kb.record import Record, Section, Status
 from kb.text import has_cjk, one_line
 from kb.words import Said, say
@@ -51,7 +52,7 @@ class Imported(NamedTuple):
 
 _EVIDENCE = frozenset({"context", "decision", "alternatives", "status"})
 _NOT_A_RECORD = frozenset({"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc"})
-_PLACEHOLDER = re.compile(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
+_PLACEHOLDER = regex(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
 
 
 def read_adr(text: str, path: str) -> Imported:
@@ -202,10 +203,10 @@ def _kept_keys(values: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- sections -------------------------------------------------------------------------------------
 
-_SUBSECTION = re.compile(r"(?m)^### +(.+?)[ \t#]*$")
-_CHOSEN = re.compile(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
-_BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
-_LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+_SUBSECTION = regex(r"(?m)^### +(.+?)[ \t#]*$")
+_CHOSEN = regex(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
+_BECAUSE = regex(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
+_LIST = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
 def _sections(preamble: str, rest: list[Part], status: Status) -> tuple[Section, ...]:

@@ -8,6 +8,7 @@ from datetime import date
 from typing import NamedTuple
 
 from kb.kinds import section_named
+from kb.patterns import regex
 from kb.record import Status
 
 _STATUS_WORDS = {
@@ -28,12 +29,12 @@ _WORDS = sorted(
     + [(word, Status.REJECTED, False) for word in _ENDED.split("|")],
     key=lambda row: -len(row[0]),
 )
-_IN_PART = re.compile(
+_IN_PART = regex(
     r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded|\bsuper[sc]e+ded[*_ ]+(?:in part|partial|partly)"
     r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
     re.IGNORECASE,
 )
-_SUPERSEDED_LATER = re.compile(
+_SUPERSEDED_LATER = regex(
     r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]*super[sc]e+ded[*_ ]+by\b"
     r"|(?<![不未])被[^，。；\n]{0,80}?(?:取代|替代|替换)",
     re.IGNORECASE,
@@ -87,12 +88,10 @@ def _begins_with(text: str, word: str) -> bool:
 # -- dates ----------------------------------------------------------------------------------------
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_YEAR_FIRST = re.compile(
-    r"(?<!\d)(\d{4})(?:[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)|\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日)"
-)
-_DAY_NAME = re.compile(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
-_NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
-_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
+_YEAR_FIRST = regex(r"(?<!\d)(\d{4})(?:[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)|\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日)")
+_DAY_NAME = regex(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
+_NAME_DAY = regex(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
+_YEAR_LAST = regex(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
 
 
 class DateRead(NamedTuple):
@@ -154,15 +153,15 @@ def _month(name: str) -> str:
 
 # -- numbers and titles ---------------------------------------------------------------------------
 
-_NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?=[-_ ]\D|$)")
-_NAME_NUMBER = re.compile(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
+_NAME_DATE = regex(r"(\d{4})-?(\d\d)-?(\d\d)(?=[-_ ]\D|$)")
+_NAME_NUMBER = regex(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
 _RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
 _TITLE_NUMBER = (
-    re.compile(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
-    re.compile(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
-    re.compile(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
+    regex(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
+    regex(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
+    regex(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
 )
-_TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
+_TITLE_BARE_NUMBER = regex(r"0*(\d{1,5})\s+(?=\S)")
 
 
 def stem_of(path: str) -> str:
@@ -222,10 +221,10 @@ _MORE_SECTIONS = {
     "rollback": "rollback plan|回滚方案|回滚计划",
 }
 _NAMED = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
-_NUMBERING = re.compile(r"(?:\d+(?:\.\d+)*[.)、]?\s+|\d+[.)、]\s*|[一二三四五六七八九十]+[、.．]\s*)(?=\S)")
+_NUMBERING = regex(r"(?:\d+(?:\.\d+)*[.)、]?\s+|\d+[.)、]\s*|[一二三四五六七八九十]+[、.．]\s*)(?=\S)")
 
 
-_TAIL = re.compile(r"\s*(?=[(（/])")
+_TAIL = regex(r"\s*(?=[(（/])")
 
 
 def section_meant(heading: str) -> str:

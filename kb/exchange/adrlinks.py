@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kb.fences import code_lines
 from kb.front import lines
+from kb.patterns import regex
 
 
 class Link(NamedTuple):
@@ -23,12 +24,12 @@ class Link(NamedTuple):
     in_part: bool = False
 
 
-_REF = re.compile(
+_REF = regex(
     r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)|(?<![\w/#-])(?:ADR|DR)[- #]?(?P<number>\d{1,5})(?!\d)"
     r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]|(?<![\w/.-])(?P<file>\d{1,8}-[\w.-]{3,150}\.md)",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
+_NUMBERED = regex(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
 
 
 class _Reference(NamedTuple):
@@ -58,33 +59,33 @@ def _references(text: str) -> Iterator[_Reference]:
 _SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it"
 _PART_WORD = r"partial(?:ly)?|partly|in part"
 _ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|fully|only)"
-_ENGLISH = re.compile(
+_ENGLISH = regex(
     rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
     r"(?:(?P<qualifier>[A-Z][a-z]{2,20})\s+(?=superseded by|amended by))?"
     r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?)(?![\w])(?P<behind>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_BY = re.compile(rf"(?:\s|-)+(?:(?:{_PART_WORD})\s+)?by\b|\s+when\s+(?=\[|ADR|DR)", re.IGNORECASE)
-_IN_PART = re.compile(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
-_PART_OF = re.compile(
+_BY = regex(rf"(?:\s|-)+(?:(?:{_PART_WORD})\s+)?by\b|\s+when\s+(?=\[|ADR|DR)", re.IGNORECASE)
+_IN_PART = regex(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
+_PART_OF = regex(
     r"(?i)^\s*(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}\b(?:of|in)\s*$"
 )
-_PART_BEHIND = re.compile(
+_PART_BEHIND = regex(
     r"['’]s\b|\s+in part\b|\s+on th(?:is|at|ese) (?:point|clause)s?\b|,?\s+(?:decision )?(?:section|clause|point)s? \d",
     re.IGNORECASE,
 )
 _SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*(?:已|现)?(?:经)?\s*"
-_CHINESE_BY = re.compile(
+_CHINESE_BY = regex(
     rf"{_SELF_ZH}(?P<part>部分)?\s*(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
     re.DOTALL,
 )
-_CHINESE = re.compile(
+_CHINESE = regex(
     rf"{_SELF_ZH}(?P<part>部分)?(?P<verb>取代|替代|替换|修订|修正)(?!者|方案|品)了?\s*[:：]?(?P<refs>.*)", re.DOTALL
 )
-_VERB = re.compile(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
-_MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
+_VERB = regex(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
+_MARKUP = regex(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
+_SENTENCE = regex(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
+_ITEM = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
 _KEEPS_SENTENCE = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 

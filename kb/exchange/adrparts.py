@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kb.exchange.adrfields import read_date, read_status
 from kb.fences import code_lines
 from kb.front import lines
+from kb.patterns import regex
 from kb.text import has_cjk, one_line
 
 
@@ -35,10 +36,10 @@ class Fields(NamedTuple):
 
 # -- the text in parts ----------------------------------------------------------------------------
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*$")
-_CLOSING = re.compile(r"(?:^|[ \t])#+$")
-_UNDERLINE = re.compile(r"(={3,}|-{3,})[ \t]*$")
-_NO_PARAGRAPH = re.compile(r"[ \t]*$|[ \t]*(?:[-*+>|#<]|\d+[.)][ \t])| {4}|\t|(?:```|~~~)")
+_ATX = regex(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*$")
+_CLOSING = regex(r"(?:^|[ \t])#+$")
+_UNDERLINE = regex(r"(={3,}|-{3,})[ \t]*$")
+_NO_PARAGRAPH = regex(r"[ \t]*$|[ \t]*(?:[-*+>|#<]|\d+[.)][ \t])| {4}|\t|(?:```|~~~)")
 
 
 def parts(body: str) -> list[Part]:
@@ -86,12 +87,12 @@ def joined(pieces: list[Part], cut: int) -> list[Part]:
 
 # -- fields in lines ------------------------------------------------------------------------------
 
-_FIELD = re.compile(
+_FIELD = regex(
     r"[ \t]*(?:([-*+])[ \t]+)?(?:\*\*|__)?([A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}?)(?:\*\*|__)?[ \t]*"
     r"[:：][ \t]*(?:\*\*|__)?[ \t]*(.*?)[ \t]*$"
 )
-_ROW = re.compile(r"[ \t]*\|[ \t]*()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*([^|]*?)[ \t]*\|[ \t]*$")
-_BARE_DATE = re.compile(r"()(Date)[ \t]+(\d.*?)[ \t]*$")
+_ROW = regex(r"[ \t]*\|[ \t]*()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*([^|]*?)[ \t]*\|[ \t]*$")
+_BARE_DATE = regex(r"()(Date)[ \t]+(\d.*?)[ \t]*$")
 _FIELD_NAMES = {
     "status": "status",
     "状态": "status",

@@ -17,18 +17,19 @@ from kb.exchange.wukongfields import FORM, HEAD, line_for, read_line, wanted, wr
 from kb.fences import code_lines
 from kb.front import lines
 from kb.kinds import BY_PREFIX, section_label, section_named
+from kb.patterns import regex
 from kb.record import GLOBAL, Record, Section
 from kb.text import one_line
 from kb.words import say
 
 USER_HEADING = "User notes (用户笔记)"
 
-_ANCHOR = re.compile(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*(.*?)[ \t]*$")
-_TOP = re.compile(r" {0,3}##?(?:[ \t]|$)")
-_SECTION = re.compile(r" {0,3}###[ \t]+(.*?)[ \t]*$")
-_RULE = re.compile(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
-_HASHES = re.compile(r"( {0,3})(#+)(?=[ \t\n]|$)")
-_PATH = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
+_ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*(.*?)[ \t]*$")
+_TOP = regex(r" {0,3}##?(?:[ \t]|$)")
+_SECTION = regex(r" {0,3}###[ \t]+(.*?)[ \t]*$")
+_RULE = regex(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
+_HASHES = regex(r"( {0,3})(#+)(?=[ \t\n]|$)")
+_PATH = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
 
 class _Region(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kb.exchange.adrfields import read_date, read_status
 from kb.kinds import BY_NAME, BY_PREFIX, kind_named
+from kb.patterns import regex
 from kb.record import Record, Status
 
 FORM = "anchors_md"
@@ -48,7 +49,7 @@ STATUS_LABELS: Mapping[str, Label] = {
     Status.SUPERSEDED: Label("❌ 已被取代", "❌ Superseded"),
 }
 _SIGNS = {"✅": Status.ACCEPTED, "⚠️": Status.PROPOSED, "⚠": Status.PROPOSED, "❌": Status.DEPRECATED}
-_LINE = re.compile(r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*(.*?)[ \t]*$")
+_LINE = regex(r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*(.*?)[ \t]*$")
 _NAMES = {word.lower(): name for name, label in HEAD.items() for word in (label.zh, label.en, *label.aliases)}
 _TEXTS = frozenset({"id", "confirmed"})
 _LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})

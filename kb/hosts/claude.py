@@ -1,17 +1,34 @@
-"""Claude Code: how an answer is written (https://code.claude.com/docs/en/hooks)."""
+"""Claude Code: how an answer is written, and where its hooks stand (https://code.claude.com/docs/en/hooks)."""
 
 import json
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from kb.hosts.events import Reply
+if TYPE_CHECKING:
+    from kb.hosts.events import Reply
 
 SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart"})
 """Events whose answer may carry text to the model; what others print is discarded by the host."""
 LIMIT = 10_000
 """The host cuts every text at so many characters."""
+TIMEOUTS: Mapping[str, int] = {
+    "SessionStart": 120,
+    "UserPromptSubmit": 10,
+    "PreCompact": 120,
+    "Stop": 120,
+    "SubagentStop": 120,
+    "SubagentStart": 10,
+    "SessionEnd": 10,
+}
+"""The events kb is called at, each with the seconds after which the host goes on without it.
+
+Those that extract get as long as a KB_LLM_CMD may take and more. At SessionEnd all hooks share 1.5 s unless a hook in
+a settings file asks for more.
+"""
 
 
-def rendered(event: str, reply: Reply) -> str:
+def rendered(event: str, reply: "Reply") -> str:
     """Return what the hook prints for *reply*, or "" for nothing to say."""
     output: dict[str, Any] = {}
     if reply.context and event in SPEAKING:
@@ -19,3 +36,11 @@ def rendered(event: str, reply: Reply) -> str:
     if reply.message:
         output["systemMessage"] = reply.message[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n" if output else ""
+
+
+def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+    """Return the settings that hold in the project at *folder*, or with "" those of the user."""
+    if folder:
+        return os.path.join(folder, ".claude", "settings.json")
+    home = environment.get("HOME") or os.path.expanduser("~")
+    return os.path.join(environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json")

@@ -2,14 +2,20 @@
 
 import json
 import os
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from kb.errors import KbError
 from kb.knowledge import KnowledgeBase
+from kb.record import Verdict
+from kb.words import say
 
 FAILURES = "hook-failures.jsonl"
 _KEPT = 50
+_TOLD = ("created", "updated", "appended", "conflict")
+"""The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
 
 
 class Reply(NamedTuple):
@@ -22,22 +28,51 @@ class Reply(NamedTuple):
 
 
 def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
-    """Do what *event* calls for and return the answer."""
-    with KnowledgeBase(root, os.environ) as kb:
-        return HANDLERS[event](kb, payload)
+    """Do what *event* calls for and return the answer.
+
+    What a session has brought is not lost with a failure: the wish to save it is spooled, and the failure goes on.
+    """
+    try:
+        with KnowledgeBase(root, os.environ) as kb:
+            return HANDLERS[event](kb, payload)
+    except Exception:
+        if event in SAVING:
+            _keep_for_later(payload, root)
+        raise
 
 
 def _text(payload: Mapping[str, Any], key: str) -> str:
+    """Return a text of the payload as it can be written to a file."""
     value = payload.get(key)
-    return value if isinstance(value, str) else ""
+    return value.encode("utf-8", "replace").decode().replace("\0", "") if isinstance(value, str) else ""
+
+
+def _transcript(payload: Mapping[str, Any], key: str = "transcript_path") -> str:
+    return os.path.expanduser(_text(payload, key))
+
+
+class _Session(NamedTuple):
+    """Whose event it is."""
+
+    session: str
+    folder: str
+    host: str = "claude"
+
+
+def _session(payload: Mapping[str, Any]) -> _Session:
+    return _Session(_text(payload, "session_id"), _text(payload, "cwd"))
 
 
 def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
-    """Land what earlier sessions spooled, and tell the new one what it should know."""
-    kb.land()
+    """Land what earlier sessions left, and tell the new one what it should know."""
+    try:
+        landed = kb.land()
+    except (KbError, OSError) as error:
+        landed = []
+        remember_failure(kb.root, "SessionStart", error)
     project = kb.project(_text(payload, "cwd"))
     session, source = _text(payload, "session_id"), _text(payload, "source")
-    return Reply(kb.start_of_session(session, source=source, project=project))
+    return Reply(kb.start_of_session(session, source=source, project=project), report(kb, landed))
 
 
 def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
@@ -46,39 +81,35 @@ def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
-    """Give a sub-agent the hints for its role."""
-    avatar, task = _text(payload, "agent_type"), _text(payload, "prompt")
-    return Reply(kb.hint_for_avatar(avatar, task, project=kb.project(_text(payload, "cwd"))))
+    """Give a sub-agent the hints for its role; the host does not say its task, but its parent's transcript may."""
+    from kb.knowledge.session import task_of_agent
+
+    avatar = _text(payload, "agent_type")
+    task = _text(payload, "prompt") or task_of_agent(_transcript(payload), avatar)
+    return Reply(kb.hint_for_avatar(avatar, task, project=kb.project(_text(payload, "cwd")), quiet=True))
 
 
 def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
-    """Keep the session before the host forgets it: candidates, compact form, archive."""
-    kb.save_session(
-        _text(payload, "transcript_path"),
-        session=_text(payload, "session_id"),
-        folder=_text(payload, "cwd"),
-        host="claude",
-    )
-    return Reply()
+    """Keep the session before the host forgets it: candidates, compact form, archive, session index."""
+    path = _transcript(payload)
+    if not _usable(kb, "PreCompact", path, needed=True):
+        return Reply()
+    return Reply(message=report(kb, kb.save_session(path, **_session(payload)._asdict()).verdicts))
 
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
-    """Extract what is new, unless the last extraction is too recent: then the next one takes it along."""
-    session = "-".join(part for part in (_text(payload, "session_id"), _text(payload, "agent_id")) if part)
-    transcript = _text(payload, "agent_transcript_path") or _text(payload, "transcript_path")
-    if kb.is_due(session):
-        kb.save_session(transcript, session=session, folder=_text(payload, "cwd"), host="claude", archive=False)
-    return Reply()
+    """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
+    agent = _text(payload, "agent_id")
+    path = (_transcript(payload, "agent_transcript_path") if agent else "") or _transcript(payload)
+    if not _usable(kb, "Stop", path):
+        return Reply()
+    saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
+    return Reply(message=report(kb, saved.verdicts if saved else ()))
 
 
 def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Spool the session: the host waits 1.5 s at most, so the next call does the work."""
-    kb.save_later(
-        _text(payload, "transcript_path"),
-        session=_text(payload, "session_id"),
-        folder=_text(payload, "cwd"),
-        host="claude",
-    )
+    kb.end_session(_transcript(payload), **_session(payload)._asdict())
     return Reply()
 
 
@@ -91,6 +122,58 @@ HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "SubagentStop": stop,
     "SessionEnd": session_end,
 }
+SAVING = frozenset({"PreCompact", "Stop", "SessionEnd"})
+"""Events at whose failure the whole session is spooled; a sub-agent's failure leaves it to its parent."""
+
+
+def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -> bool:
+    """Tell whether there is a transcript to read; one that is no file, or is *needed* and missing, is reported.
+
+    A host names the file of a session before it writes the first line to it.
+    """
+    from kb.knowledge.session import has_words, read_transcript
+
+    if has_words(path):
+        return True
+    if needed or os.path.exists(path):
+        try:
+            read_transcript(path)
+        except KbError as error:
+            remember_failure(kb.root, event, error)
+            print(f"kb-hook: {event}: {error}", file=sys.stderr)
+    return False
+
+
+def _keep_for_later(payload: Mapping[str, Any], root: str) -> None:
+    from kb.knowledge.running import Job
+    from kb.knowledge.session import keep_for_later
+
+    try:
+        keep_for_later(root, os.environ, Job(_transcript(payload), **_session(payload)._asdict()))
+    except OSError as error:
+        print(f"kb-hook: not even the spool can be written: {error}", file=sys.stderr)
+
+
+def report(kb: KnowledgeBase, verdicts: Iterable[Verdict]) -> str:
+    """Return what a person is told of *verdicts*: what was written and how it is undone; "" for nothing."""
+    rows = []
+    for verdict in verdicts:
+        if verdict.verdict not in _TOLD:
+            continue
+        if verdict.branch:
+            said = say(
+                "kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}",
+                id=verdict.id, title=verdict.title, branch=verdict.branch,
+            )  # fmt: skip
+        elif verdict.verdict == "created":
+            said = say(
+                "kb: new: [{id}] {title} ({path}); undo it: kb rm {id}",
+                id=verdict.id, title=verdict.title, path=verdict.path,
+            )  # fmt: skip
+        else:
+            said = say("kb: changed: [{id}] {title} ({path})", id=verdict.id, title=verdict.title, path=verdict.path)
+        rows.append(kb.words(said))
+    return "\n".join(rows)
 
 
 def remember_failure(root: str, event: str, error: BaseException) -> None:
@@ -100,9 +183,21 @@ def remember_failure(root: str, event: str, error: BaseException) -> None:
     try:
         rows: list[str] = []
         if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                rows = file.read().splitlines()[-_KEPT:]
-        with open(path, "w", encoding="utf-8") as file:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                rows = file.read().splitlines()[-_KEPT + 1 :]
+        beside = f"{path}.{os.getpid()}"
+        with open(beside, "w", encoding="utf-8", errors="replace") as file:
             file.write("\n".join([*rows, json.dumps(row, ensure_ascii=False)]) + "\n")
+        os.replace(beside, path)
     except OSError:
         return
+
+
+def failures(root: str) -> list[dict[str, str]]:
+    """Return the failures that are remembered, oldest first."""
+    try:
+        with open(os.path.join(root, ".kb", FAILURES), encoding="utf-8", errors="replace") as file:
+            rows = [json.loads(line) for line in file]
+    except (OSError, ValueError):
+        return []
+    return [{key: str(row.get(key, "")) for key in ("time", "event", "error")} for row in rows if isinstance(row, dict)]

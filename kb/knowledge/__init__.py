@@ -19,12 +19,13 @@ from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
+    from kb.knowledge.archive import Session
     from kb.knowledge.inbox import Held
     from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
     from kb.knowledge.recall import Answer
     from kb.knowledge.review import Review, Sides
-    from kb.knowledge.session import Saved, Session
+    from kb.knowledge.session import Saved
     from kb.reading.hints import Hint
     from kb.store.git.history import Change
 
@@ -94,27 +95,15 @@ class KnowledgeBase:
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders)
             if self._index.is_new:
-                self._remember_numbers()
+                from kb.knowledge import numbers
+
+                numbers.remember(self)
         return self._index
 
     def fresh(self, *, thorough: bool = True) -> Index:
         """Return the index, brought up to the files first."""
         self.index.refresh(thorough=thorough)
         return self.index
-
-    def _remember_numbers(self) -> None:
-        """Tell a new index every id that history has given out, so that none is given out again."""
-        try:
-            paths = self.repository.git(
-                "log", "--all", "--diff-filter=A", "--name-only", "--format=", "-z", "--", self.repository.full(CONTENT)
-            )
-        except GitFailed:
-            return
-        with self.index.changing():
-            for path in os.fsdecode(paths).replace("\n", "\0").split("\0"):
-                scope = scope_of(self.repository.own(path))
-                if scope:
-                    self.index.reserve(scope, path.rpartition("/")[2].partition("-")[0])
 
     # words
 
@@ -154,7 +143,7 @@ class KnowledgeBase:
         return import_records(self, records, origin=origin, progress=progress, dry_run=dry_run)
 
     def change_status(self, name: str, status: str, *, why: str = "", scope: str = "") -> Verdict:
-        """Give the record *name* another *status*, where the table of transitions allows it; raise KbError elsewhere."""
+        """Give the record *name* another *status*, where the transitions allow it; raise KbError elsewhere."""
         from kb.knowledge.life import change_status
 
         return change_status(self, name, status, why=why, scope=scope)
@@ -171,11 +160,11 @@ class KnowledgeBase:
 
         return confirm(self, name, scope=scope)
 
-    def replace_text(self, record: Record, text: str) -> Verdict:
-        """Commit *text*, which a person has edited, as the file of *record*; raise BadRecord for what is no record."""
+    def replace_text(self, record: Record, text: str, *, opened: str) -> Verdict:
+        """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for no record."""
         from kb.knowledge.life import replace_text
 
-        return replace_text(self, record, text)
+        return replace_text(self, record, text, opened=opened)
 
     # the inbox and the reviews
 
@@ -244,39 +233,41 @@ class KnowledgeBase:
 
         return sessions.save(self, transcript, session=session, folder=folder, host=host, archive=archive)
 
-    def save_later(self, transcript: str, *, session: str = "", folder: str = "", host: str = "") -> None:
-        """Leave the saving of a session to the next call that has time."""
-        from kb.knowledge.spool import spool_session
+    def save_when_due(
+        self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
+    ) -> "Saved | None":
+        """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
+        from kb.knowledge.session import save_when_due
 
-        spool_session(self, transcript, session=session, folder=folder, host=host)
+        return save_when_due(self, transcript, session=session, folder=folder, host=host, agent=agent)
 
-    def is_due(self, session: str) -> bool:
-        """Tell whether the last extraction from *session* is at least `pause` seconds ago."""
-        from kb.knowledge.session import due
+    def end_session(self, transcript: str, *, session: str, folder: str = "", host: str = "") -> None:
+        """Take away what a session had while it ran, and leave the saving of it to the next call that has time."""
+        from kb.knowledge.session import end
 
-        return due(self, session)
+        end(self, transcript, session=session, folder=folder, host=host)
 
     def land(self) -> list[Verdict]:
-        """Write what earlier calls could not, and return the verdicts."""
-        from kb.knowledge.spool import land_spool
+        """Write what earlier calls could not or put off, and return the verdicts."""
+        from kb.knowledge.session import land
 
-        return land_spool(self)
+        return land(self)
 
     def sessions(self) -> "list[Session]":
         """Return the archived sessions, oldest first."""
-        from kb.knowledge import session
+        from kb.knowledge import archive
 
-        return session.sessions(self)
+        return archive.sessions(self)
 
     def session_named(self, name: str) -> "Session":
         """Return the archived session that a unique part of its *name* names; raise UnknownId."""
-        from kb.knowledge import session
+        from kb.knowledge import archive
 
-        return session.one_session(self, name)
+        return archive.one_session(self, name)
 
     def day_named(self, word: str) -> str:
         """Return the first ISO day that *word* ("today", "yesterday", "week" or a day) means; raise BadInput."""
-        from kb.knowledge.session import day_named
+        from kb.knowledge.archive import day_named
 
         return day_named(word, self.now())
 
@@ -288,9 +279,9 @@ class KnowledgeBase:
 
     def session_file(self, name: str, file: str = "compact.md") -> str:
         """Return one file of the archived session that *name* names."""
-        from kb.knowledge import session
+        from kb.knowledge import archive
 
-        return session.session_file(self, session.one_session(self, name), file)
+        return archive.session_file(self, archive.one_session(self, name), file)
 
     # out
 
@@ -352,11 +343,11 @@ class KnowledgeBase:
 
         return hint(self, moment, keywords, project=project)
 
-    def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL) -> str:
-        """Return the hints that the *avatar* gets for *task*, or ""."""
+    def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
+        """Return the hints that the *avatar* gets for *task*, or ""; *quiet*: no word where there is nothing."""
         from kb.knowledge.recall import hint_for_avatar
 
-        return hint_for_avatar(self, avatar, task, project=project)
+        return hint_for_avatar(self, avatar, task, project=project, quiet=quiet)
 
     def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL) -> str:
         """Return what a prompt should be told, or "" when nothing is relevant."""

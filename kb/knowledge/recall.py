@@ -78,10 +78,16 @@ def hint(kb: "KnowledgeBase", moment: str, keywords: Sequence[str], *, project: 
     return written
 
 
-def hint_for_avatar(kb: "KnowledgeBase", avatar: str, task: str, *, project: str = GLOBAL) -> str:
-    """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38)."""
+def hint_for_avatar(
+    kb: "KnowledgeBase", avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False
+) -> str:
+    """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
+
+    *quiet* leaves out the hint that would say that there is nothing.
+    """
     words = queries.keywords(task)
-    return "\n\n".join(hint(kb, moment, words, project=project).text for moment in hints.moments(avatar))
+    given = [hint(kb, moment, words, project=project) for moment in hints.moments(avatar)]
+    return "\n\n".join(each.text for each in given if each.shown or not quiet)
 
 
 def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL) -> str:
@@ -110,7 +116,7 @@ def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL)
 def start_of_session(kb: "KnowledgeBase", session: str, *, source: str, project: str = GLOBAL) -> str:
     """Return what a starting session is told: after a compaction its compact form, then what always holds."""
     from kb.knowledge.names import REVIEWS
-    from kb.knowledge.session import active_compact
+    from kb.knowledge.running import active_compact
 
     index = kb.fresh(thorough=False)
     scopes = _scopes(project)
@@ -125,7 +131,7 @@ def start_of_session(kb: "KnowledgeBase", session: str, *, source: str, project:
 
 def spawn(kb: "KnowledgeBase", avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
     """Return what the prompt of a sub-agent begins with (SHI-39)."""
-    from kb.knowledge.session import active_compact, safe_id
+    from kb.knowledge.running import active_compact, safe_id
 
     compact = active_compact(kb, session) if session else ""
     pointer = kb.state.path("active", safe_id(session), "compact.md") if compact else ""

@@ -195,9 +195,9 @@ def sides(kb: "KnowledgeBase", name: str) -> Sides:
         for record in kb.fresh().named(record_id)
         if record.scope == review.record.scope
     ]
-    diff = kb.repository.git("-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"{head.oid}...{review.tip}").decode(
-        "utf-8", "replace"
-    )
+    diff = kb.repository.git(
+        "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"{head.oid}...{review.tip}"
+    ).decode("utf-8", "replace")
     reasons = kb.repository.git("log", "--no-show-signature", "-1", "--format=%b", review.tip).decode(
         "utf-8", "replace"
     )

@@ -1,45 +1,42 @@
-"""What a session leaves behind: candidates through the gate, the compact form, an archive, and the session index."""
+"""What a session leaves behind: candidates through the gate, the compact form, an archive, and the session index.
+
+A transcript only grows. Its cursor says how far it is extracted; every part of it is extracted once, and the archive
+tells of all parts.
+"""
 
 import hashlib
 import json
 import os
-import re
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kb.errors import BadInput, KbError, UnknownId
+from kb.errors import BadInput, Busy, KbError
+from kb.knowledge import archive as archives
+from kb.knowledge import running
 from kb.knowledge.names import CONTENT
+from kb.knowledge.running import Desk, Job, Row
+from kb.knowledge.spool import land_spool, spool
 from kb.knowledge.write import write
 from kb.record import GLOBAL, Candidate, Verdict
 from kb.sessions import extract, forms, llm
 from kb.sessions import transcript as transcripts
 from kb.sessions.transcript import Transcript
-from kb.text import slugify
+from kb.store.state import State
+from kb.text import count, slugify
 from kb.words import say
 from kb.writing import redact
+from kb.writing.karma import NEUTRAL, karma
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 MAX_TRANSCRIPT = 256_000_000
-_MODEL_SEES = 400_000
-
-
-class Session(NamedTuple):
-    """An archived session."""
-
-    name: str
-    """The folder under `content/sessions/`: <project>-<timestamp>-<id8>."""
-    project: str
-    time: str
-    """ISO 8601, local."""
-    task: str
-    session: str
-    anchors: int
-    """How many records it created."""
-    path: str
+_SHORTEST = 60
+"""Below so many 字 no compact form says anything; masks that need more room than that are let out."""
+_TAIL = 400_000
+"""Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
 
 
 class Saved(NamedTuple):
@@ -48,32 +45,24 @@ class Saved(NamedTuple):
     session: str
     compact: str
     candidates: tuple[Candidate, ...]
+    """What this call found; what earlier calls found is in the archive."""
     verdicts: tuple[Verdict, ...]
     archive: str
-    """The archive's name; "" where only the extraction was asked for."""
+    """The archive's name; "" where there is none."""
     notes: tuple[str, ...]
 
 
-def safe_id(session: str) -> str:
-    """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
-
-    An id that had to be changed gets a mark of its original, so that two never become one.
-    """
-    plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
-    if plain == session and plain:
-        return plain
-    return f"{plain[:50] or 'session'}-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
-def read_transcript(path: str) -> bytes:
-    """Return the bytes of a transcript; raise BadInput for what is missing, no plain file, or larger than 256 MB."""
+def read_transcript(path: str, last: int = 0) -> bytes:
+    """Return the bytes of a transcript, or its *last* ones; raise BadInput for no plain file or more than 256 MB."""
     try:
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode):
             raise BadInput(say("the transcript is not a file"), path=path)
-        if about.st_size > MAX_TRANSCRIPT:
+        if about.st_size > MAX_TRANSCRIPT and not last:
             raise BadInput(say("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
         with open(path, "rb") as file:
+            if last and about.st_size > last:
+                file.seek(-last, os.SEEK_END)
             return file.read()
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) else str(error)
@@ -81,43 +70,222 @@ def read_transcript(path: str) -> bytes:
 
 
 def save(
-    kb: "KnowledgeBase", path: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True,
-    landing: bool = False,
+    kb: "KnowledgeBase", path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
+    archive: bool = True, landing: bool = False,
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
-    For the same state of the transcript the second call changes nothing. With *archive* False only what came after
-    the last call is extracted, and nothing is archived. *landing* tells that the spool is being emptied already.
+    For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
+    (*agent*), nothing is archived. *landing* tells that the spool is being emptied already. When the repository cannot
+    take the session now, the wish to save it is spooled.
     """
-    data = read_transcript(path)
-    transcript = transcripts.read(data)
-    session = session or transcript.session_id or os.path.basename(path).partition(".")[0]
-    folder = folder or transcript.cwd
-    name = safe_id(session)
-    state = hashlib.sha256(data).hexdigest()
-    before = kb.state.load("cursors", name + ".json") or {}
-    if archive and before.get("archived") == state:
-        return _saved_before(kb, session, before)
-    after = 0 if archive else int(before.get("line", 0))
-    found, notes = candidates_of(kb, transcript, after, session, host)
-    compact = compact_of(kb, transcript, found)
-    scope = kb.project(folder) if folder and os.path.isdir(folder) else GLOBAL
-    shelf = _archive_name(kb, scope, session) if archive else ""
-    verdicts = write(
-        kb, found, folder=folder if os.path.isdir(folder) else "", subject=f"Archive session {name[:8]}",
-        beside=lambda said: _files(kb, shelf, transcript, found, said, compact, folder, session) if shelf else {}, landing=landing,
-    )  # fmt: skip
-    _keep_active(kb, name, session, scope, folder, compact)
-    cursor = {"line": transcript.lines, "time": kb.now(), "archived": state if archive else before.get("archived", "")}
-    kb.state.save({**before, **cursor, "archive": shelf or before.get("archive", "")}, "cursors", name + ".json")
-    return Saved(session, compact, tuple(found), tuple(verdicts), shelf, tuple(notes))
+    if not landing:
+        land_spool(kb)
+    job = Job(path, session, folder, host, agent)
+    with kb.state.alone(os.path.realpath(path)):
+        saved = _Saving(kb, job, archive=archive and not agent, landing=landing).run()
+    if saved.archive:
+        archives.sessions(kb)
+    if not agent:
+        extra = catch_up(kb, saved.session, landing=landing)
+        saved = saved._replace(verdicts=(*saved.verdicts, *extra))
+    return saved
 
 
-def due(kb: "KnowledgeBase", session: str) -> bool:
+class _Saving:
+    """One call of `save`, under the lock of its transcript."""
+
+    def __init__(self, kb: "KnowledgeBase", job: Job, *, archive: bool, landing: bool) -> None:
+        """Read the transcript, and what is known of the session."""
+        data = read_transcript(job.transcript)
+        self.kb = kb
+        self.archive = archive
+        self.landing = landing
+        self.state = hashlib.sha256(data).hexdigest()
+        self.transcript = transcripts.read(data)
+        session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
+        self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
+        self.desk = Desk(kb, session, job.agent)
+        self.before = self.desk.cursor()
+        self.scope = self._scope()
+        self.rows = running.rows_of(self.before)
+        self.compact = ""
+        self.shelf = ""
+
+    def _scope(self) -> str:
+        """Return the scope of the session's folder, which may be gone by now."""
+        folder, known = self.job.folder, str(self.before.get("scope") or "")
+        if known and not os.path.isdir(folder):
+            return known
+        return self.kb.project(folder) if folder else GLOBAL
+
+    def run(self) -> Saved:
+        """Extract what is new, write it, archive the whole, and move the cursor."""
+        if not self.transcript.messages:
+            return self._saved((), (), self.kb.words(say("the transcript has no message")))
+        if self.archive and self.before.get("archived") == self.state:
+            self.shelf = str(self.before.get("archive", ""))
+            self.compact = running.active_compact(self.kb, self.job.session)
+            return self._saved((), (), self.kb.words(say("saved already")))
+        found, notes = self._found()
+        lasting = [candidate for candidate in found if karma(candidate) != NEUTRAL]
+        passing = [candidate for candidate in found if karma(candidate) == NEUTRAL]
+        self._show(lasting, passing)
+        try:
+            verdicts = self._write(lasting, passing)
+        except Busy as busy:
+            if self.landing:
+                raise
+            return self._later(busy, lasting, notes)
+        self.rows += map(Row, lasting, verdicts)
+        self._show()
+        self._move_cursor()
+        return self._saved((*lasting, *passing), verdicts, *notes)
+
+    def _saved(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> Saved:
+        return Saved(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
+
+    def _found(self) -> tuple[list[Candidate], list[str]]:
+        """Return what the transcript has behind the cursor and the session has not said before."""
+        after = int(self.before.get("line", 0)) if self.before.get("transcript") == self.job.transcript else 0
+        if after == self.transcript.lines:
+            return [], []
+        after = after if after < self.transcript.lines else 0
+        found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
+        known = [row.candidate for row in self.rows]
+        masked = [redact.redacted(c, self.kb.config.private_words)[0] for c in found] if known else found
+        new = [c for c, safe in zip(found, masked, strict=True) if not running.said_before(safe, known)]
+        return [c._replace(scope=c.scope or self.scope) for c in new], notes
+
+    def _show(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
+        """Keep the compact form where the running session finds it again; one that has ended gets none."""
+        if self.job.agent or (self.landing and not self.desk.is_open):
+            return
+        self.desk.note(passing)
+        self.compact = self._compact([*lasting, *self.desk.notes()])
+        self.desk.show(self.compact, self.scope, self.job.folder)
+
+    def _compact(self, more: Sequence[Candidate]) -> str:
+        made = [row.verdict.id for row in self.rows if row.verdict.verdict in ("created", "updated", "appended")]
+        return compact_of(self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made)
+
+    def _write(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
+        candidates = [*lasting, *passing]
+        if not candidates and not self.archive:
+            return []
+        folder = self.job.folder if os.path.isdir(self.job.folder) else ""
+        subject = f"Archive session {self.desk.name[:8]}"
+
+        def files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+            return self._files(list(map(Row, lasting, verdicts))) if self.archive else {}
+
+        return write(self.kb, candidates, folder=folder, subject=subject, beside=files, landing=True)
+
+    def _files(self, new: list[Row]) -> dict[str, bytes]:
+        """Return the three files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
+        kb, rows = self.kb, [*self.rows, *new]
+        when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
+        self.shelf = archives.free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
+        made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
+        compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made)
+        hui = forms.hui_output(
+            self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
+            project_path=self.job.folder,
+        )  # fmt: skip
+        hui["session_id"] = self.job.session
+        place = f"{CONTENT}/sessions/{self.shelf}/"
+        return {
+            place + "compact.md": compact.encode(),
+            place + "hui-output.json": _masked_json(kb, hui),
+            place + "shi-result.json": _masked_json(kb, forms.shi_result([row.verdict for row in rows])),
+        }
+
+    def _later(self, busy: Busy, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
+        """Leave the work to the next call that finds the repository free."""
+        words = self.kb.words
+        reasons = (*notes, words(busy.message), words(say("the session is kept and lands with the next call")))
+        if not self.job.agent:
+            running.leave(self.kb.state, self.job, self.kb.now())
+            return self._saved((), (), *reasons)
+        verdicts = spool(self.kb, lasting, self.job.folder, busy) if lasting else []
+        self._move_cursor()
+        return self._saved(lasting, verdicts, *reasons)
+
+    def _move_cursor(self) -> None:
+        cursor = {
+            "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
+            "scope": self.scope,
+            "archived": self.state if self.archive else self.before.get("archived", ""),
+            "archive": self.shelf or self.before.get("archive", ""),
+        }  # fmt: skip
+        self.desk.move_cursor(cursor, self.rows)
+        running.done(self.kb, self.job.session, self.job.agent)
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def due(kb: "KnowledgeBase", session: str, agent: str = "") -> bool:
     """Tell whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
-    before = kb.state.load("cursors", safe_id(session) + ".json") or {}
-    last = float(before.get("time", 0))
+    last = float(Desk(kb, session, agent).cursor().get("time") or 0)
     return not last <= kb.now() < last + kb.config.pause
+
+
+def save_when_due(
+    kb: "KnowledgeBase", path: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
+) -> Saved | None:
+    """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along."""
+    if due(kb, session, agent):
+        return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False)
+    running.postpone(kb, Job(path, session, folder, host, agent))
+    return None
+
+
+def catch_up(kb: "KnowledgeBase", session: str = "", *, landing: bool = False) -> list[Verdict]:
+    """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
+    verdicts: list[Verdict] = []
+    for job in running.waiting(kb, session):
+        if not session and not due(kb, job.session, job.agent):
+            continue
+        try:
+            with kb.state.alone(os.path.realpath(job.transcript)):
+                verdicts += _Saving(kb, job, archive=False, landing=landing).run().verdicts
+        except BadInput:
+            pass
+        running.done(kb, job.session, job.agent)
+    return verdicts
+
+
+def land(kb: "KnowledgeBase") -> list[Verdict]:
+    """Write what earlier calls had to spool or put off, and return the verdicts."""
+    return [*land_spool(kb), *catch_up(kb)]
+
+
+def end(kb: "KnowledgeBase", path: str, *, session: str, folder: str = "", host: str = "") -> None:
+    """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
+    if has_words(path):
+        running.leave(kb.state, Job(path, session, folder, host), kb.now())
+    Desk(kb, session).clear()
+
+
+def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
+    """Spool the wish to save a session, even where the knowledge base cannot be opened; tell whether it is kept."""
+    if not has_words(job.transcript):
+        return False
+    running.leave(State(os.path.realpath(root), environment), job, time.time())
+    return True
+
+
+def has_words(path: str) -> bool:
+    """Tell whether a transcript is there to be read: a plain file that is not empty."""
+    try:
+        about = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(about.st_mode) and about.st_size > 0
+
+
+# -- what a transcript says --------------------------------------------------------------------------
 
 
 def candidates_of(
@@ -139,39 +307,41 @@ def candidates_of(
     return [c._replace(session=session, host=host or c.host) for c in found], notes
 
 
-def compact_of(kb: "KnowledgeBase", transcript: Transcript, found: Sequence[Candidate]) -> str:
-    """Return the compact form of *transcript*, with the records it cites and without secrets."""
+def compact_of(
+    kb: "KnowledgeBase", transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = ()
+) -> str:
+    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets."""
     from kb.reading.query import cited
 
     ids = dict.fromkeys(
         ref.id for message in transcript.messages for text in transcripts.said(message) for ref in cited(text)
     )
     known = [record_id for record_id in ids if kb.index.named(record_id)]
-    text = forms.compact(
-        transcript, anchors=known, candidates=found, language=kb.config.language, limit=kb.config.compact_limit
-    )
-    return redact.redact(text, kb.config.private_words)[0]
+    limit = longest = min(kb.config.compact_limit, forms.LIMIT)
+    while True:
+        text = forms.compact(
+            transcript, anchors=list(dict.fromkeys((*made, *known))), candidates=found, language=kb.config.language,
+            limit=limit,
+        )  # fmt: skip
+        masked = redact.redact(text, kb.config.private_words)[0]
+        if count(masked) <= longest or limit < _SHORTEST:
+            return masked
+        limit -= count(masked) - longest
 
 
-def _archive_name(kb: "KnowledgeBase", scope: str, session: str) -> str:
-    project = slugify(scope.removeprefix("project/"))
-    return f"{project}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(kb.now()))}-{safe_id(session)[:8].ljust(8, '0')}"
+def task_of_agent(path: str, agent_type: str) -> str:
+    """Return what the sub-agent of *agent_type* that starts now was asked for, by the end of its parent's transcript.
 
-
-def _files(
-    kb: "KnowledgeBase", shelf: str, transcript: Transcript, found: Sequence[Candidate], verdicts: Sequence[Verdict],
-    compact: str, folder: str, session: str,
-) -> dict[str, bytes]:  # fmt: skip
-    """Return the three files of an archive (SHI-04, SHI-05, SHI-06)."""
-    when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
-    hui = forms.hui_output(transcript, candidates=found, compact_md=compact, timestamp=when, project_path=folder)
-    hui["session_id"] = session
-    place = f"{CONTENT}/sessions/{shelf}/"
-    return {
-        place + "compact.md": compact.encode(),
-        place + "hui-output.json": _masked_json(kb, hui),
-        place + "shi-result.json": _masked_json(kb, forms.shi_result(verdicts)),
-    }
+    "" where that does not say: the host writes the file a little late.
+    """
+    try:
+        data = read_transcript(path, _TAIL)
+    except BadInput:
+        return ""
+    calls = [call for message in transcripts.read(data).messages for call in message.calls]
+    given = [call.input for call in calls if call.name in ("Agent", "Task")]
+    named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
+    return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
 
 
 def _masked_json(kb: "KnowledgeBase", value: object) -> bytes:
@@ -183,96 +353,3 @@ def _masked_json(kb: "KnowledgeBase", value: object) -> bytes:
         return [masked(inner) for inner in item] if isinstance(item, list | tuple) else item
 
     return json.dumps(masked(value), ensure_ascii=False, indent=1).encode() + b"\n"
-
-
-def _keep_active(kb: "KnowledgeBase", name: str, session: str, scope: str, folder: str, compact: str) -> None:
-    from kb.store.state import write_whole
-
-    when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
-    about = {"session_id": session, "project": scope.removeprefix("project/"), "cwd": folder, "timestamp": when}
-    kb.state.made()
-    write_whole(kb.state.path("active", name, "compact.md"), compact.encode())
-    kb.state.save(about, "active", name, "metadata.json")
-
-
-def active_compact(kb: "KnowledgeBase", session: str) -> str:
-    """Return the compact form of a running session, or ""."""
-    try:
-        with open(kb.state.path("active", safe_id(session), "compact.md"), encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def _saved_before(kb: "KnowledgeBase", session: str, before: dict[str, Any]) -> Saved:
-    return Saved(
-        session, active_compact(kb, session), (), (), str(before.get("archive", "")), (kb.words(say("saved already")),)
-    )
-
-
-# -- the archive ----------------------------------------------------------------------------------
-
-
-def sessions(kb: "KnowledgeBase") -> list[Session]:
-    """Return the archived sessions, oldest first, and bring the session index (`.kb/sessions.json`) up to them."""
-    top = os.path.join(kb.root, CONTENT, "sessions")
-    names = sorted(os.listdir(top)) if os.path.isdir(top) else []
-    found = [session for name in names if (session := _session(top, name))]
-    found.sort(key=lambda session: (session.time, session.name))
-    rows = [{**session._asdict(), "status": "archived"} for session in found]
-    projects: dict[str, int] = {}
-    for session in found:
-        projects[session.project] = projects.get(session.project, 0) + 1
-    value = {"version": 1, "sessions": rows, "projects": projects}
-    if kb.state.load("sessions.json") != value:
-        kb.state.save(value, "sessions.json")
-    return found
-
-
-def _session(top: str, name: str) -> Session | None:
-    match = re.fullmatch(r"(.+)-(\d{8})-(\d{6})-(.{8})", name)
-    try:
-        with open(os.path.join(top, name, "hui-output.json"), encoding="utf-8") as file:
-            hui = json.load(file)
-        with open(os.path.join(top, name, "shi-result.json"), encoding="utf-8") as file:
-            shi = json.load(file)
-        written = len(shi.get("anchors_written", ()))
-        when, task, session = str(hui["timestamp"]), str(hui["context"]["task"]), str(hui["session_id"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return (
-        Session(name, match.group(1) if match else "", when, task, session, written, f"{CONTENT}/sessions/{name}")
-        if match
-        else None
-    )
-
-
-def one_session(kb: "KnowledgeBase", name: str) -> Session:
-    """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for none or many."""
-    everything = sessions(kb)
-    for fits in (str.startswith, str.__contains__):
-        named = [session for session in everything if fits(session.name, name)]
-        if len(named) == 1:
-            return named[0]
-        if named:
-            choices = ", ".join(session.name for session in named[-10:])
-            raise UnknownId(
-                say("{id} names several sessions: {choices}", id=name, choices=choices), hint=say("name one of them")
-            )
-    raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list"))
-
-
-def session_file(kb: "KnowledgeBase", session: Session, file: str) -> str:
-    """Return one file of an archive."""
-    with open(os.path.join(kb.root, session.path, file), encoding="utf-8") as opened:
-        return opened.read()
-
-
-def day_named(word: str, now: float) -> str:
-    """Return the first ISO day that *word* means at the time *now*; raise BadInput for no such word."""
-    ago = {"today": 0, "yesterday": 1, "week": 6, "今天": 0, "昨天": 1, "本周": 6}
-    if word in ago:
-        return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * ago[word]))
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
-        return word
-    raise BadInput(say("{word} is no day", word=word), hint=say("use today, yesterday, week or 2026-11-21"))

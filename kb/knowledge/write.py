@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from kb.kinds import BY_NAME
 from kb.knowledge import inbox
 from kb.knowledge.names import CONTENT, INBOX, folder_of, ulid
 from kb.knowledge.spool import land_spool, spool
+from kb.patterns import regex
 from kb.record import GLOBAL, Candidate, Record, Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.repository import LostRace, Move, message
@@ -24,7 +24,7 @@ from kb.writing.verdict import Decision, decide, missing_sections, sections_of, 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_SCOPE = re.compile(r"global|project/[^\W_](?:[\w.-]*\w)?")
+_SCOPE = regex(r"global|project/[^\W_](?:[\w.-]*\w)?")
 _RACES = 50
 
 
@@ -230,7 +230,7 @@ class Writing:
         """Return the record *candidate* becomes, with a fresh id and uid."""
         kind = BY_NAME[candidate.kind]
         record_id = self.kb.index.next_id(candidate.scope, kind.prefix)
-        origin = "/".join(part for part in (candidate.host, candidate.session) if part)
+        origin = merge.source_of(candidate)
         record = Record(
             record_id, kind.name, candidate.title, candidate.scope, uid=ulid(self.kb.now()), date=self.kb.today(),
             tags=candidate.tags, impact=candidate.impact, supersedes=candidate.supersedes, amends=candidate.amends,

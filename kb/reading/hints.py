@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.kinds import BY_NAME, Kind
+from kb.patterns import regex
 from kb.reading.budget import fitting, joined
 from kb.reading.frames import EN, ZH, Words
 from kb.record import LIVE, Record, Status
@@ -62,17 +63,18 @@ class Hint(NamedTuple):
 
 # -- what may be said -----------------------------------------------------------------------------
 
-_HIDDEN = re.compile(
+_HIDDEN = regex(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_PIPE = re.compile(r"\\*\|")
+_DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
+_TAG = regex(r"<(?=[A-Za-z/!?])")
+_PIPE = regex(r"\\*\|")
 _NONE = frozenset(
     ["", "-", "–", "—", "/", "n/a", "na", "none", "nothing", "tbd", "无", "暂无", "不适用", "待定", "没有"]
 )
 
-_CONCLUSION = re.compile(
+_CONCLUSION = regex(
     r"\b(?:recommended|final)[ _-]?(?:solution|decision)\s*[:=：]|\b(?:recommended_solution|final_decision|must_use|"
     r"priority_order|confidence_score)\b|\b(?:recommendedSolution|finalDecision|mustUse|priorityOrder|confidenceScore)\b|"
     r"\b(?:must|shall|should|have to|has to|need to|always) (?:be )?(?:use|used|adopt|adopted|choose|chosen|pick|"
@@ -85,10 +87,18 @@ _CONCLUSION = re.compile(
 )
 """Sentences and field names that hand over a conclusion instead of a memory (SHI "禁忌"; one-way rule of hints)."""
 
+_MARKS = (
+    "final", "only", "definitive", "recommended", "must_use", "mustuse", "priority", "confidence",
+    "最终", "唯一", "最后", "推荐", "优先级", "置信度",
+)  # fmt: skip
+"""Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression."""
+
 
 def concludes(text: str) -> bool:
     """Tell whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
-    return _CONCLUSION.search(_clean(unicodedata.normalize("NFKC", text))) is not None
+    plain = _clean(unicodedata.normalize("NFKC", text)).translate(_DECORATION)
+    folded = plain.casefold()
+    return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(plain) is not None
 
 
 def _clean(text: str) -> str:

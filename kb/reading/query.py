@@ -7,11 +7,11 @@ nothing in a question can be read as FTS5 syntax. For spaced words the index ans
 match inside a word): a caller that promises the plain scan adds it.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from kb.kinds import BY_PREFIX
+from kb.patterns import regex
 from kb.record import Reference
 from kb.text import SEPARATOR, run_terms, runs, word_terms
 
@@ -34,26 +34,25 @@ def _set_of(words: str) -> frozenset[str]:
 
 _STOP_EN = _set_of(
     """
-    about above actually after again ahead all already also always am an and another any anything are around as at
-    away back be because been before being below better both but by came can cannot come could did do does doing done
-    down each either else enough etc even ever every everything few first for from further get gets getting give given
-    go goes going gone good got great had handle handled handles handling has have having he hello help her here hey hi him his how however if in into
-    is it its itself just keep kind know last later least less let like little long look looking looks lot made make
-    makes making many may maybe me mean might mine more most much must my need needed needs never next nice no not
-    nothing now of off ok okay old on once one only onto or other our out over own part perhaps please put quite
-    rather read ready really right said same saw say says second see seem seems seen shall she should show shown
-    simply since so some something soon still such sure take taken tell than thank thanks that the their them then
-    there these they thing things think this those though three through thus to together told too took toward tried
-    true try trying two under until up upon us use used useful user uses using usually very via wait want wanted wants
-    was way ways we well went were what whatever when where whether which while who whole whose why will with within
-    without wonder would write written wrong yes yet you your yours
-    don doesn didn isn aren wasn weren won wouldn couldn shouldn hasn haven ll re ve
-    add added adding bug bugs change changed changes changing check checked checking code commit commits continue
-    create created creating delete error errors example explain file files find finish fix fixed fixes fixing folder
-    function functions implement implementation implemented improve issue issues line lines merge move name new open
-    page point print problem problems project pull push question refactor remove removed rename repo repository run
-    running runs set setup start started stop support task tasks test tested testing tests todo update updated updates
-    updating verify work worked working works
+    about above actually add added adding after again ahead all already also always am an and another any anything are
+    aren around as at away back be because been before being below better both bug bugs but by came can cannot change
+    changed changes changing check checked checking code come commit commits continue could couldn create created
+    creating delete did didn do does doesn doing don done down each either else enough error errors etc even ever
+    every everything example explain few file files find finish first fix fixed fixes fixing folder for from function
+    functions further get gets getting give given go goes going gone good got great had handle handled handles
+    handling has hasn have haven having he hello help her here hey hi him his how however if implement implementation
+    implemented improve in into is isn issue issues it its itself just keep kind know last later least less let like
+    line lines little ll long look looking looks lot made make makes making many may maybe me mean merge might mine
+    more most move much must my name need needed needs never new next nice no not nothing now of off ok okay old on
+    once one only onto open or other our out over own page part perhaps please point print problem problems project
+    pull push put question quite rather re read ready really refactor remove removed rename repo repository right run
+    running runs said same saw say says second see seem seems seen set setup shall she should shouldn show shown
+    simply since so some something soon start started still stop such support sure take taken task tasks tell test
+    tested testing tests than thank thanks that the their them then there these they thing things think this those
+    though three through thus to todo together told too took toward tried true try trying two under until up update
+    updated updates updating upon us use used useful user uses using usually ve verify very via wait want wanted wants
+    was wasn way ways we well went were weren what whatever when where whether which while who whole whose why will
+    with within without won wonder work worked working works would wouldn write written wrong yes yet you your yours
     """
 )
 """Words that say how something is asked, or that any piece of programming work is about; none tells two records
@@ -76,7 +75,12 @@ _STOP_ZH = _set_of(
     任务 步骤 相关 报错 错误 有用 出现 发现 导致
     """
 )
-_KEPT_ZH = _set_of("在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期 到达 向量 将来")
+_KEPT_ZH = _set_of(
+    """
+    在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期
+    到达 向量 将来
+    """
+)
 """Words that hold a function character and are none."""
 
 _LEADING_ZH = frozenset("为在对从到向将请")
@@ -86,7 +90,7 @@ _TRAILING_ZH = frozenset("用时中里上下后前等")
 _WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
 """Characters that close a word of three, as in 数据库 and 服务器."""
 
-_CITATION = re.compile(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
+_CITATION = regex(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
 
 
 # -- questions for the index ----------------------------------------------------------------------
@@ -222,10 +226,10 @@ def cited(text: str) -> list[Reference]:
 
 def stem(word: str) -> str:
     """Return the part of the lower-case English *word* that its usual forms share: cache, caches, cached, caching."""
-    for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ies", "ers"):
+    for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ers"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
-    for ending in ("es", "ed", "er", "s", "e", "y"):
+    for ending in ("ies", "ied", "es", "ed", "er", "s", "e", "y"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word[: -len(ending)]
     return word
@@ -275,7 +279,7 @@ def _cut(piece: str) -> list[str]:
     words, at = [], 0
     while at < len(piece):
         rest = len(piece) - at
-        three = rest == 3 or (rest > 3 and piece[at + 2] in _WORD_ENDINGS_ZH and piece[at + 1] not in "和与")
+        three = rest == 3 or (rest > 4 and piece[at + 2] in _WORD_ENDINGS_ZH and piece[at + 1] not in "和与")
         size = 3 if three else 2
         words.append(piece[at : at + size])
         at += size

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kb.patterns import regex
 from kb.reading.query import folded, subjects
 from kb.text import one_line
 
@@ -55,7 +56,7 @@ def _matches(line: str, query: str) -> list[tuple[int, int]]:
 def _pattern(needles: Sequence[str]) -> re.Pattern[str] | None:
     """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole."""
     distinct = sorted(dict.fromkeys(needles), key=lambda needle: (-len(needle), needle))
-    return re.compile("|".join(map(re.escape, distinct)), re.IGNORECASE) if distinct else None
+    return regex("|".join(map(re.escape, distinct)), re.IGNORECASE) if distinct else None
 
 
 def _start(found: Sequence[tuple[int, int]], width: int, length: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.candidate import AREAS
+from kb.patterns import regex
 from kb.record import Candidate, Evidence
 from kb.sessions.markers import marked, unreadable
 from kb.sessions.pitfalls import pitfalls
@@ -49,13 +50,13 @@ _AREAS = {
     "modules": r"\b(?:across|all|several|multiple) (?:the )?(?:modules|services|packages)\b"
     r"|跨模块|跨服务|多个模块|所有模块|所有服务",
 }
-_AREA_PATTERNS = tuple((area, re.compile(_AREAS[area], re.IGNORECASE)) for area in AREAS)
-_EVERYWHERE = re.compile(
+_AREA_PATTERNS = tuple((area, regex(_AREAS[area], re.IGNORECASE)) for area in AREAS)
+_EVERYWHERE = regex(
     r"\b(?:in |across )?(?:all|every|any|other)(?: of)?(?: our| my| the)? (?:projects?|repositor(?:y|ies)|repos)\b"
     r"|所有项目|每个项目|各个项目|跨项目|任何项目",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(
+_CLAIM = regex(
     r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为"
     r"|是)\s*(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
 )
@@ -161,16 +162,16 @@ def _from_sentence(sentence: str, origin: str) -> Candidate | None:
     )
 
 
-_TITLE_LEAD = re.compile(
+_TITLE_LEAD = regex(
     r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|then|please|所以|因此|于是|最终"
     r"|最后|另外|同时|并且|请)[,，:：\s]*)*",
     re.IGNORECASE,
 )
-_SENTENCE_LABEL = re.compile(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
+_SENTENCE_LABEL = regex(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
 """A bold label before a sentence: "**Key fix in this session:** …"."""
 
 
-_INSTEAD_END = re.compile(r"\s*(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*$", re.IGNORECASE)
+_INSTEAD_END = regex(r"\s*(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*$", re.IGNORECASE)
 
 
 def _title(main: str) -> str:

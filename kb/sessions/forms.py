@@ -1,10 +1,10 @@
 """Say what a session came to: its compact form, and the two reports kept beside it in the archive."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kb.candidate import as_json
+from kb.patterns import regex
 from kb.record import Candidate, Record, Verdict
 from kb.sessions.prose import plain, sentences
 from kb.sessions.transcript import AGENT, DELEGATED, SUMMARY, Transcript, asked, said
@@ -22,7 +22,7 @@ _SHARE = 12
 _PER_PART = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
 _PRIORITY = ("rules", "decided", "doing", "open", "anchors", "done")
 """What is kept first when there is little room; the task comes before all of them (SHI-11)."""
-_CREATED = re.compile(r"#(\d{1,9})\b")
+_CREATED = regex(r"#(\d{1,9})\b")
 _WORDS = {"zh": ("无", "原因"), "en": ("none", "reason")}
 
 

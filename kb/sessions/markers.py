@@ -8,10 +8,11 @@ from typing import NamedTuple
 from kb.candidate import candidates
 from kb.errors import BadInput
 from kb.kinds import ADR_SECTIONS, BY_PREFIX, section_named
+from kb.patterns import regex
 from kb.record import Candidate, Evidence
 from kb.sessions.prose import Piece, pieces, plain
 from kb.sessions.wording import alternative, reasoned
-from kb.text import CJK, clip, count, first_sentence
+from kb.text import clip, count, first_sentence
 from kb.words import Said
 
 MARKED = 0.9
@@ -23,12 +24,12 @@ _MARK_LIMIT = 2000
 _FIELD_LIMIT = 8000
 """Longest field of a block, in characters; what follows is left in the session."""
 
-_TAG = re.compile(
+_TAG = regex(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)?\**\[(CK|DN|D|C|I|P|M"
     r"|U)(\d{3,})?\]\**[ \t]*[:：]?[ \t]*(\S.*)$",
     re.DOTALL,
 )
-_LABEL = re.compile(
+_LABEL = regex(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+)?\**"
     r"(决策|决定|约束|教训|接口|偏好|模式|Decision|DECISION|Constraint|Lesson(?: learned)?|Interface|Preference"
     r"|Pattern)"
@@ -43,10 +44,10 @@ _LABELS: Mapping[str, str] = {
     "偏好": "preference", "preference": "preference",
     "模式": "pattern", "pattern": "pattern",
 }  # fmt: skip
-_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\**([^\s:：*][^:：*\n]{0,40}?)\**[ \t]*[:：]\**[ \t]*(.*)$", re.DOTALL)
-_STARTS_LIKE_WORDS = re.compile(rf"[\w{CJK}`\"'“「《*(（]")
-_ADR_NUMBER = re.compile(r"^(?:ADR[- ]?)?\d{1,5}\s*[:：.、-]\s*|^ADR(?:[- ]?\d+)?\s*[:：-]\s*", re.IGNORECASE)
-_VAGUE_HEADING = re.compile(
+_FIELD = regex(r"[ \t]*(?:[-*+][ \t]+)?\**([^\s:：*][^:：*\n]{0,40}?)\**[ \t]*[:：]\**[ \t]*(.*)$", re.DOTALL)
+_STARTS_LIKE_WORDS = regex(r"[\w`\"'“「《*(（]")
+_ADR_NUMBER = regex(r"^(?:ADR[- ]?)?\d{1,5}\s*[:：.、-]\s*|^ADR(?:[- ]?\d+)?\s*[:：-]\s*", re.IGNORECASE)
+_VAGUE_HEADING = regex(
     r"(?:summary|overview|context|background|notes?|details?|plan|next steps?|总结|概述|背景|说明|小结|计划"
     r"|下一步)\W*$",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
+from kb.patterns import regex
 from kb.record import Candidate, Evidence
 from kb.sessions.prose import paths, pieces, plain, relative, sentences, without_code, words_outside_code
 from kb.sessions.transcript import AGENT, Message, ToolCall, ToolResult, Transcript, said
@@ -33,13 +34,13 @@ _INTERPRETERS = frozenset(
 )
 _STARTERS = (["sudo"], ["time"], ["env"], ["npx"], ["uv", "run"], ["poetry", "run"], ["bundle", "exec"])
 """Words that only start another command."""
-_NOT_THE_TASK = re.compile(
+_NOT_THE_TASK = regex(
     r"<tool_use_error>|doesn't want to proceed|tool use was rejected|\[Request interrupted|requires approval|timed out",
     re.IGNORECASE,
 )
-_QUOTED_ARGUMENT = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*$")
-_ERROR_LINE = re.compile(
+_QUOTED_ARGUMENT = regex(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=\S*$")
+_ERROR_LINE = regex(
     r"error|exception|fail|cannot|can't|could not|couldn't|undefined|denied|refused|not found|no such|ignored"
     r"|invalid|missing"
     r"|unknown|unexpected|fatal|never match|traceback|错误|失败|异常|找不到|无法|不存在|拒绝",
@@ -50,17 +51,17 @@ _TALLY_WORDS = frozenset(
     | {"doctest", "doctests", "total", "skipped", "unnecessary", "skips", "warning", "warnings", "excluded", "found"}
     | {"in", "and", "with", "second", "seconds", "s", "ms", "x", "invalid", "done", "finished"}
 )
-_LETTERS = re.compile(r"[^\W\d_]+")
-_COUNTED = re.compile(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
-_CAUSE = re.compile(
+_LETTERS = regex(r"[^\W\d_]+")
+_COUNTED = regex(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
+_CAUSE = regex(
     r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
     r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
     r"|根因|根本原因|(?:问题|原因)(?:就?是|在于|出在)|这就是.{0,8}原因|原来是?",
     re.IGNORECASE,
 )
-_BECAUSE = re.compile(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
-_BACK = re.compile(r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE)
-_LEAD = re.compile(
+_BECAUSE = regex(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
+_BACK = regex(r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE)
+_LEAD = regex(
     r"^\W*(?:(?:i see|ah|ok|okay|so|now|right|great|good|found it|aha|好|明白了?|原来如此)\b[\s,.:;!—–-]*)*"
     r"(?:the (?:real |actual |underlying |root )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
     r"(?: (?:clear|simple|obvious))?(?:\s*[—–:-]+\s*| that\s+|\s+)|(?:it )?turns out (?:that )?"
@@ -68,18 +69,18 @@ _LEAD = re.compile(
     r"|(?:问题|原因|根因|根本原因)(?:就?是|在于|出在)?[:：，,\s]*|原来是?[，,]?)?",
     re.IGNORECASE,
 )
-_SLIP = re.compile(
+_SLIP = regex(
     r"\bI(?:'m| am|'ve| was| need| have| had| forgot| should| did| used)\b|\bmy (?:code|edit|change|test|mistake"
     r"|fix)\b|我(?:写错|忘了|漏)",
     re.IGNORECASE,
 )
-_TRIVIAL = re.compile(
+_TRIVIAL = regex(
     r"\b(?:typo|syntax error|whitespace|indentation|unused (?:variable|import|alias)|formatt(?:ed|ing)|line length"
     r"|lint(?:er|ing)?"
     r"|false positive|cyclomatic|nest(?:ed|ing) too|too (?:complex|many|long|deep))\b|拼写|缩进|空格|格式化|笔误",
     re.IGNORECASE,
 )
-_REMEDY = re.compile(
+_REMEDY = regex(
     r"^\W*(?:(?:I|we|you)(?:'ll)? (?:need to|must|have to|should)|(?:the )?(?:fix|solution) is|use |必须|需要|应该"
     r"|解决(?:办法|方法|方案)是|改用|改为|要)",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kb.patterns import regex
 from kb.words import Said, say
 
 HUMAN = "human"
@@ -26,7 +27,7 @@ KNOWN_TYPES = frozenset({
 })  # fmt: skip
 """Record types seen in the field that need no counting as unknown."""
 
-_WRAPPER = re.compile(
+_WRAPPER = regex(
     r"\s*(?:<(?:command-|local-command-|system-reminder|task-notification|bash-|user-prompt-submit-hook|ide_)"
     r"|\[Request interrupted|Caveat: The messages below were generated)"
 )

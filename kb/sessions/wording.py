@@ -6,6 +6,7 @@ All patterns look at text whose code spans are blanked (`prose.without_code`), s
 import re
 from typing import NamedTuple
 
+from kb.patterns import regex
 from kb.sessions.prose import plain, without_code
 from kb.text import count
 
@@ -18,35 +19,35 @@ class Reasoned(NamedTuple):
 
 
 _REASON_BEHIND = (
-    re.compile(r"[（(]\s*(?:原因|理由|因为|[Rr]eason|because)\s*(?:是|[:：])?\s*(?P<why>[^（()）]+)[)）]"),
-    re.compile(r"[，,、；。\s]*(?:——|--|—)?\s*(?:原因是|理由是|是因为|因为|由于)[:：，,]?\s*(?P<why>.+)", re.DOTALL),
-    re.compile(r"[，,；\s]*(?P<why>(?:否则|不然|以免|以防|从而避免|以避免|以便|为的是).+)", re.DOTALL),
-    re.compile(
+    regex(r"[（(]\s*(?:原因|理由|因为|[Rr]eason|because)\s*(?:是|[:：])?\s*(?P<why>[^（()）]+)[)）]"),
+    regex(r"[，,、；。\s]*(?:——|--|—)?\s*(?:原因是|理由是|是因为|因为|由于)[:：，,]?\s*(?P<why>.+)", re.DOTALL),
+    regex(r"[，,；\s]*(?P<why>(?:否则|不然|以免|以防|从而避免|以避免|以便|为的是).+)", re.DOTALL),
+    regex(
         r"[,;.\s]*(?:—|–|--)?\s*\b(?:[Bb]ecause(?: of)?|due to(?: the fact that)?|given that"
         r"|since(?!\s+(?:\d|the last|last|yesterday|then|we last|version|v\d|day|this morning)))\s+(?P<why>.+)",
         re.DOTALL,
     ),
-    re.compile(
+    regex(
         r"[,;.\s]*(?:—|–|--)?\s*(?P<why>\b(?:otherwise|or else|so that|in order to|(?:so as )?to (?:avoid|prevent|keep"
         r"|ensure|guarantee))\b.+)",
         re.DOTALL,
     ),
 )
 _REASON_BEFORE = (
-    re.compile(
+    regex(
         r"^(?:因为|由于|鉴于|考虑到)(?P<why>[^，,]+(?:[，,][^，,]+)?)[，,]\s*(?:所以|因此|故)?(?P<main>.+)$", re.DOTALL
     ),
-    re.compile(r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s+(?P<why>[^,]+),\s*(?:so\s+)?(?P<main>.+)$", re.DOTALL),
+    regex(r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s+(?P<why>[^,]+),\s*(?:so\s+)?(?P<main>.+)$", re.DOTALL),
 )
 
-_QUESTION = re.compile(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
-_PLAN = re.compile(
+_QUESTION = regex(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
+_PLAN = regex(
     r"\b(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i would|i'd|i want to|i need to|i should|i can"
     r"|we could|we can|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
     r"|让我|我来|我将|我会|我先|我想|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办",
     re.IGNORECASE,
 )
-_HYPOTHETICAL = re.compile(
+_HYPOTHETICAL = regex(
     r"^\W*(?:if|suppose|assuming|imagine|whether|when you)\b"
     r"|\b(?:would|could|might|maybe|perhaps|probably|possibly|likely|seems?|appears?|alternatively|unless|i think"
     r"|not sure|undecided|not yet|haven't|hasn't|have not|has not|options?|suggest(?:ion|s|ed)?|propos(?:e|al|ed)"
@@ -57,7 +58,7 @@ _HYPOTHETICAL = re.compile(
     r"|由你决定|你来?决定|取决于|看你",
     re.IGNORECASE,
 )
-_PASSING = re.compile(
+_PASSING = regex(
     r"\b(?:for now|for the (?:moment|time being)|temporar(?:y|ily)|just this once|this time|todo|fixme|wip|today"
     r"|tonight"
     r"|tomorrow|in this (?:pr|commit|session|step|run|task|change)|right now)\b"
@@ -75,7 +76,7 @@ _CHORE = (
     r"|write (?:the|a)"
     r"|implement (?:the|a|it)|leave (?:it|this|that)|ignore (?:it|this|that))\b)"
 )
-_CHOICE_EN = re.compile(
+_CHOICE_EN = regex(
     _LEAD + r"(?:(?:we|i|the team)(?:'ve| have)?\s+(?:(?:also|already|finally|deliberately|explicitly|therefore"
     r"|ultimately|both|all"
     r"|jointly|then|now)\s+)*)?"
@@ -85,17 +86,17 @@ _CHOICE_EN = re.compile(
     + _CHORE,
     re.IGNORECASE,
 )
-_CHOICE_PASSIVE = re.compile(
+_CHOICE_PASSIVE = regex(
     r"\b(?:was|were|has been|have been|is|are) (?:chosen|preferred|selected|rejected|adopted) (?:over|instead"
     r"|rather|as|for|in)\b",
     re.IGNORECASE,
 )
-_CHOICE_CONTRAST = re.compile(
+_CHOICE_CONTRAST = regex(
     _LEAD + r"(?:we )?(?:use|uses|used|using|prefer|keep|kept|store|stored|storing)\b.{2,80}\b(?:instead of|rather than"
     r"|over)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_CHOICE_ZH = re.compile(
+_CHOICE_ZH = regex(
     r"^\W*(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|经过?[^，,]{0,20}(?:讨论|对比|评估|权衡)[后，,]*|我们"
     r"|我|团队|大家|已经|已|还是"
     r"|一致|现在|这里|后端|前端|数据库|项目)[，,]?\s*)*"
@@ -105,29 +106,29 @@ _CHOICE_ZH = re.compile(
     r"|(?:用|使用|采用|选).{1,40}(?:而不是|而非|代替|替代|取代)",
     re.DOTALL,
 )
-_TEAM_DECIDED = re.compile(
+_TEAM_DECIDED = regex(
     _LEAD + r"(?:we|the team)(?:'ve| have)?\s+(?:(?:already|finally|now|all)\s+)*(?:decided (?:to|on|against|that)"
     r"|agreed (?:to|on|that)"
     r"|chose|settled on|standardi[sz]ed on)" + _CHORE,
     re.IGNORECASE,
 )
-_TEAM_DECIDED_ZH = re.compile(
+_TEAM_DECIDED_ZH = regex(
     r"^\W*(?:我们|团队|大家)(?:已经|已|最终|最后|一致)*(?:决定(?!先|继续|看|试)|选定|约定|商定|统一(?:用|使用|采用))"
 )
-_RULE_EN = re.compile(
+_RULE_EN = regex(
     r"\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) |be\s*$))|\b(?:shall|may) not\b"
     r"|\b(?:is|are) (?:forbidden|prohibited|not (?:allowed|permitted))\b|\b(?:should|can) never\b"
     r"|^\W*(?:please )?(?:never|always|do not|don't)\s+[a-z]",
     re.IGNORECASE,
 )
-_RULE_ZH = re.compile(r"必须|不得|禁止|严禁|绝不能?|绝对不能|不允许|务必|一律")
-_FIRST_PERSON = re.compile(r"^\W*(?:so |but |and |now )*I\b|\bI (?:must|need|have to)\b|^\W*我(?!们)", re.IGNORECASE)
-_GENERAL = re.compile(
+_RULE_ZH = regex(r"必须|不得|禁止|严禁|绝不能?|绝对不能|不允许|务必|一律")
+_FIRST_PERSON = regex(r"^\W*(?:so |but |and |now )*I\b|\bI (?:must|need|have to)\b|^\W*我(?!们)", re.IGNORECASE)
+_GENERAL = regex(
     r"\b(?:all|every|any|each|never|always|anywhere|everywhere|whenever)\b|所有|任何|每个|每次|一律|永远|始终|绝不"
     r"|凡是|都(?:必须|不)",
     re.IGNORECASE,
 )
-_WISH = re.compile(
+_WISH = regex(
     r"^\W*(?:(?:please|and|also|so|ok|okay|hey|note|btw|remember|important)[,:]?\s+)*"
     r"(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b"
     r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually )?(?:prefer|like|hate|dislike"
@@ -141,24 +142,24 @@ _WISH = re.compile(
     r"|(?:请)?记住|每次(?:都)?(?:要|请|先|用|跑|写)|不要再|别再)",
     re.IGNORECASE,
 )
-_WISH_WITH_REASON = re.compile(
+_WISH_WITH_REASON = regex(
     r"^\W*(?:(?:please|and|also)[,:]?\s+)*(?:don't|do not|avoid|prefer)\s+[a-z]|^\W*(?:请)?(?:不要|别|避免|尽量)",
     re.IGNORECASE,
 )
-_EVER = re.compile(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|始终|每次|凡是", re.IGNORECASE)
-_NO_ORDER = re.compile(
+_EVER = regex(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|始终|每次|凡是", re.IGNORECASE)
+_NO_ORDER = regex(
     r"\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再|总是(?:报"
     r"|失败|出错|崩|卡)",
     re.IGNORECASE,
 )
-_SOLVED = re.compile(
+_SOLVED = regex(
     r"\b(?:fixed|resolved|solved|eliminated|avoided)\b.{4,120}\b(?:by|via|with)\b.{4,160}\b(?:instead of"
     r"|rather than)\b|"
     r"(?:改为|改用|换成).{2,60}(?:解决|修复|消除|避免)了?.{2,80}|(?:通过|用).{2,80}(?:而不是|代替"
     r"|替代).{2,80}(?:解决|修复|消除)了?",
     re.IGNORECASE | re.DOTALL,
 )
-_INSTEAD = re.compile(
+_INSTEAD = regex(
     r"(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*(?P<other>[^,，。；;()（）]{1,120}?)"
     r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s*$)",
     re.IGNORECASE,

@@ -259,6 +259,15 @@ class Index:
             row = (folder, f"{stat.st_mtime_ns}:{stat.st_ino}", self._known_tally(folder))
             self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
 
+    def reread(self, paths: Iterable[str]) -> None:
+        """Read the files *paths* again, whatever `put` said of them."""
+        for path in paths:
+            try:
+                stamp = _stamp(os.stat(os.path.join(self.root, *path.split("/"))))
+            except OSError:
+                stamp = ""
+            self._read_again(path, stamp)
+
     def _insert(self, record: Record, stamp: str) -> None:
         body = "\n".join([*(section.text for section in record.sections), record.user])
         tags = " ".join((*record.tags, *record.impact, record.id))
@@ -297,6 +306,10 @@ class Index:
         """Return the next free id of *prefix* in *scope*."""
         row = self._db.execute("SELECT number FROM numbers WHERE scope = ? AND prefix = ?", (scope, prefix)).fetchone()
         return f"{prefix}{(row[0] if row else 0) + 1:03d}"
+
+    def numbers(self) -> list[tuple[str, str, int]]:
+        """Return scope, prefix and the highest number given out of all of them."""
+        return list(self._db.execute("SELECT scope, prefix, number FROM numbers ORDER BY scope, prefix"))
 
     # asking
 

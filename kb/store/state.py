@@ -3,11 +3,18 @@
 import contextlib
 import json
 import os
-import shutil
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kb.store.files import remove_folder
+from kb.store.files import write_whole as write_whole
+
 FOLDER = ".kb"
+UNREADABLE = ".unreadable"
+"""What the name of a spooled file ends with once it has been set aside."""
+_LOCKS = 256
+"""How many lock files there are at most: a name has one of them, and none needs to be taken away."""
 
 
 class State:
@@ -19,7 +26,8 @@ class State:
         base = environment.get("XDG_STATE_HOME") or os.path.join(
             environment.get("HOME", os.path.expanduser("~")), ".local", "state"
         )
-        self._elsewhere = os.path.join(base, "kb", root.strip(os.sep).replace(os.sep, "-")[-120:])
+        mark = f"{zlib.crc32(os.fsencode(root)):08x}"
+        self._elsewhere = os.path.join(base, "kb", f"{os.path.basename(root)[-60:]}-{mark}")
 
     def path(self, *parts: str) -> str:
         """Return a path inside the folder."""
@@ -58,10 +66,10 @@ class State:
         try:
             self.made()
             path = self.path("spool", name + ".json")
-            write_whole(path, data)
+            write_whole(path, data, synced=True)
         except OSError:
             path = os.path.join(self._elsewhere, "spool", name + ".json")
-            write_whole(path, data)
+            write_whole(path, data, synced=True)
         return path
 
     def spooled(self) -> list[str]:
@@ -72,33 +80,45 @@ class State:
                 found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json")]
         return sorted(found, key=os.path.basename)
 
+    def set_aside(self, path: str) -> str:
+        """Take a spooled file that cannot be read out of the spool and return its new name."""
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path, path + UNREADABLE)
+        return path + UNREADABLE
+
+    # one at a time
+
+    @contextlib.contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Let one process at a time do what *name* says; never to be nested, as names may share a lock.
+
+        Where no lock can be made nothing else can be written either, and nobody is kept out.
+        """
+        import fcntl
+
+        try:
+            self.made()
+            os.makedirs(self.path("locks"), exist_ok=True)
+            slot = f"{zlib.crc32(name.encode('utf-8', 'replace')) % _LOCKS:02x}"
+            file = os.open(self.path("locks", slot), os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
     # the stage
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[str]:
-        """Lend an empty folder; it is gone afterwards."""
-        folder = os.path.join(self.made(), f"stage-{os.getpid()}")
-        shutil.rmtree(folder, ignore_errors=True)
+        """Lend an empty folder to the one who holds the lock of the repository; it is gone afterwards."""
+        folder = os.path.join(self.made(), "stage")
+        remove_folder(folder)
         os.makedirs(folder)
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that a reader sees the old or the new one, never a part; it is on disk when this returns."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    beside = f"{path}.{os.getpid()}"
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(file, view) :]
-        os.fsync(file)
-    except BaseException:
-        os.close(file)
-        os.unlink(beside)
-        raise
-    os.close(file)
-    os.replace(beside, path)
+            remove_folder(folder)

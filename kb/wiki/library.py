@@ -1,19 +1,19 @@
 """All records of a knowledge base by the names people cite, with the links between them in both directions."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.kinds import BY_NAME
 from kb.markdown import citations
+from kb.patterns import regex
 from kb.record import GLOBAL, Record, Reference
 from kb.wiki.markup import distinct, reference
 
 Key = tuple[str, str]
 """Scope and id."""
 
-_UNSAFE = re.compile(r"[^\w.-]+")
+_UNSAFE = regex(r"[^\w.-]+")
 
 
 class Library(NamedTuple):

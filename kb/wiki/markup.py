@@ -1,20 +1,20 @@
 """Pieces of markdown that stay what they are, whatever text stands in them."""
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from kb.patterns import regex
 from kb.record import Reference
 from kb.text import one_line, slugify
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~!#])")
+_SPECIAL = regex(r"([\\`*_\[\]<>&|~!#])")
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", '"': "”", "&": "&amp;"})
-_TICKS = re.compile(r"`+")
-_CITATION = re.compile(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,2}\d{3,9})\]")
-_CHAIN = re.compile(r"(?<![A-Za-z0-9_\]!\\])(?:\[(?:[\w.-]{1,100}:)?[A-Z]{1,2}\d{3,9}\])+")
-_DEFINITION = re.compile(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
-_REFERENCE = re.compile(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
+_TICKS = regex(r"`+")
+_CITATION = regex(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,2}\d{3,9})\]")
+_CHAIN = regex(r"(?<![A-Za-z0-9_\]!\\])(?:\[(?:[\w.-]{1,100}:)?[A-Z]{1,2}\d{3,9}\])+")
+_DEFINITION = regex(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
+_REFERENCE = regex(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
 
 
 def plain(text: str) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import posixpath
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.structure.toc import get_toc
 from mkdocs.utils import nest_paths
 
+from kb.patterns import regex
 from kb.wiki.markup import bare
 from kb.wiki.pages import Chapter, Page, Wiki, navigation, pages, wiki
 from kb.wiki.render import Heading, rendered
@@ -23,7 +23,7 @@ from kb.wiki.render import Heading, rendered
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_WORKER = re.compile(r"assets/javascripts/workers/search\.\w+\.min\.js")
+_WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 """The search worker of the material theme."""
 SEARCH = "assets/kb-search.js"
 STYLE = "assets/kb.css"

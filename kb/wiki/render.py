@@ -5,15 +5,15 @@ https and mailto, and pictures become links, whatever extensions the site itself
 """
 
 import html
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from kb.patterns import regex
 from kb.text import one_line
 from kb.wiki.markup import anchors
 
-OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
+OUTSIDE = regex(r"(?i)(?:https?://|mailto:)")
 LARGEST_COLOURED = 20_000
 """Characters beyond which code is shown without colours."""
 

@@ -4,11 +4,12 @@ Precision before recall: a false contradiction opens a review that wastes a pers
 asks that both sides speak of the same thing in the same words (as far as `statement` can tell) and differ in one point.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator
 
+from kb.patterns import regex
 from kb.record import LIVE, Candidate, Record
+from kb.text import clip
 from kb.words import Said, say
 from kb.writing.choice import Choice
 from kb.writing.lexicon import OPPOSITE_OF, RIVAL_ROWS, RIVALS, UNITS
@@ -18,12 +19,15 @@ from kb.writing.terms import sentences
 SENTENCES = 6
 """Sentences of a decision that are compared; the first ones say what was decided."""
 
+SHOWN = 120
+"""Characters of a sentence that a reason quotes."""
+
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
 """Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out."""
 
 _OPPOSED = frozenset({frozenset({"must", "must not"}), frozenset({"must", "need not"}), frozenset({"may", "must not"})})
 _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
-_CLAIM_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
+_CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
 
 def contradiction(candidate: Candidate, record: Record) -> Said | None:
@@ -78,6 +82,10 @@ def _clash(old: Statement, new: Statement, record_id: str, shares_paths: bool) -
     )
 
 
+def _short(one: Statement) -> str:
+    return clip(one.text, SHOWN)
+
+
 # -- claims ---------------------------------------------------------------------------------------
 
 
@@ -113,7 +121,7 @@ def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool) ->
         return None
     if _amounts(old) != _amounts(new) or not _same_subject(old, new, shares_paths):
         return None
-    return say("“{new}” says the opposite of “{old}” in [{id}]", new=new.text, old=old.text, id=record_id)
+    return say("“{new}” says the opposite of “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
 
 
 def _same_subject(old: Statement, new: Statement, shares_paths: bool) -> bool:
@@ -150,7 +158,7 @@ def _changed_number(old: Statement, new: Statement, record_id: str, shares_paths
         return None
     if old.duty != new.duty or not _same_subject(old, new, shares_paths):
         return None
-    return say("“{new}” changes a number of “{old}” in [{id}]", new=new.text, old=old.text, id=record_id)
+    return say("“{new}” changes a number of “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
 
 
 # -- another choice -------------------------------------------------------------------------------
@@ -164,14 +172,14 @@ def _other_choice(old: Statement, new: Statement, record_id: str, shares_paths: 
     if old.choice is None or new.choice is None:
         return None
     if _turned_down(old.choice, new.choice) or _turned_down(new.choice, old.choice):
-        return say("“{new}” turns down what “{old}” in [{id}] chose", new=new.text, old=old.text, id=record_id)
+        return say("“{new}” turns down what “{old}” in [{id}] chose", new=_short(new), old=_short(old), id=record_id)
     if set(old.terms) == set(new.terms) or not _excludes(old.choice, new.choice, shares_paths):
         return None
     return _chosen(old, new, record_id)
 
 
 def _chosen(old: Statement, new: Statement, record_id: str) -> Said:
-    return say("“{new}” chooses otherwise than “{old}” in [{id}]", new=new.text, old=old.text, id=record_id)
+    return say("“{new}” chooses otherwise than “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
 
 
 def _exchanged(old: Statement, new: Statement) -> bool:

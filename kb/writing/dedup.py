@@ -5,12 +5,12 @@ fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and
 puts something else in the place of.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from kb.patterns import regex
 from kb.record import LIVE, Candidate, Record, Similar
 from kb.text import bigrams, normalise, run_terms, runs, word_terms
 from kb.writing.contradict import contradiction
@@ -27,7 +27,7 @@ BODY_AGREEMENT = 0.5
 FACT_TERMS = 24
 """Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = regex(r"\d")
 _CONDITIONS = frozenset({"except", "also"})
 _NARROWING = frozenset({"in", "for", "from", "order"})
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kb.config import Config
 from kb.kinds import BY_NAME
+from kb.patterns import regex
 from kb.record import Candidate
 from kb.words import Said, say
 from kb.writing.objection import Objection
@@ -20,12 +21,12 @@ from kb.writing.weight import matters, modules
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
 
-_STANDING = re.compile(
+_STANDING = regex(
     r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
     r"|以后(?:都|一律|统一|不再|要|就|请|只|不|每)|^\s*以后|[，,。]以后|今后|从现在起|从今以?往?后|下次(?:再|遇|要|请|先|不)",
     re.IGNORECASE,
 )
-_LESSON = re.compile(
+_LESSON = regex(
     r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b"
     r"|\bmade this mistake (?:again|before|twice)"
     r"|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",

@@ -7,16 +7,17 @@ its context with it; a title that says so is a passing act.
 import re
 import unicodedata
 
+from kb.patterns import regex
 from kb.record import Candidate
 
 WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
 
-_SENTENCE = re.compile(r"[。！？!?；;\n]+|\.(?=\s|$)")
-_CLAUSE = re.compile(r"[。！？!?；;，,\n]+|\.(?=\s|$)")
+_SENTENCE = regex(r"[。！？!?；;\n]+|\.(?=\s|$)")
+_CLAUSE = regex(r"[。！？!?；;，,\n]+|\.(?=\s|$)")
 _DEEDS = frozenset({"decision", "interface", "domain-note"})
 """Kinds that tell what was done. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
 
-_ONE_OFF = re.compile(
+_ONE_OFF = regex(
     r"\bfor now\b|\bfor the (?:time being|moment)\b|\b(?:quick|temporary) (?:hack|fix|patch|change)\b"
     r"|\bjust (?:this once|for (?:now|today|this (?:run|session|time|test)|the (?:demo|test)))\b"
     r"|\b(?:this|one) time only\b"
@@ -32,21 +33,21 @@ _ONE_OFF = re.compile(
     r"|稍后再(?:改|说|处理|修|补|看|清理)",
     re.IGNORECASE,
 )
-_DEBT = re.compile(
+_DEBT = regex(
     r"work-?arounds?\b|\btech(?:nical)? debt\b|(?<!quick )\bhack(?:s|y|ed)?\b|\bkludge|\bband-?aid\b|\bstop-?gap\b"
     r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)|技术债|技术负债|隐患|权宜之计|历史包袱"
     r"|临时(?:绕过|规避)|绕过方案"
     r"|(?:已知|遗留)的?(?:问题|缺陷|漏洞|风险)",
     re.IGNORECASE,
 )
-_RULED = re.compile(
+_RULED = regex(
     r"\b(?:no|not|never|without|avoid|must|shall|always|don't|mustn't|forbid|instead of|rather than|ban)"
     r"|不得|不要|不能|不允许|不可|禁止|严禁|切勿|避免|杜绝|必须|应当|应该|一律|始终|每个|所有|而不是|而非",
     re.IGNORECASE,
 )
 """Words before a passing act that make a lasting rule about it."""
 
-_SETTLED = re.compile(
+_SETTLED = regex(
     r"\b(?:no|not|never|without|avoid|prevent|remov|replac|drop|eliminat|pay|paid|reduc|fix|clean|track|retire|get rid)"
     r"|instead of|rather than"
     r"|不再|没有|避免|杜绝|消除|偿还|清理|减少|移除|去掉|删除|替换|代替|取代|而不是|而非"

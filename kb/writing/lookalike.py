@@ -9,35 +9,33 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-_PLACEHOLDER = re.compile(
+from kb.patterns import regex
+
+_PLACEHOLDER = regex(
     r"(?i)^(?:<.*>?|\{.*\}?|\$[\w({].*|%\w+%?|%\(.*|\*+)$|\{\{|\$\{|\.\.\.|…|\*{3}|x{5}|^x+$|your|example|sample|placeholder"
     r"|change-?_?me|dummy|redacted|hidden|to-?_?do\b|insert-|replace-?_?|^(?:null|none|nil|true|false|undefined)$"
 )
-_KEYWORD = re.compile(r"(?i)passw(?:or)?d|secret|token|credential|^(?:api|access|private|auth)[_-]?key")
-_NAME = re.compile(r"(?:[A-Za-z]+|v?\d{1,4})(?:[-_./: @]+(?:[A-Za-z]+|v?\d{1,4}))*[.:!?]?")
-_CODE = re.compile(r"\w+(?:(?:\.|::|->)\w+)+|.*(?:::|->|//).*|0[xX][0-9A-Fa-f]+|@\w.*|\w+-\w+-[\w-]*[A-Za-z]{3}")
-_PATH = re.compile(r"(?:~?\.{0,2}/|[A-Za-z]:[\\/]).*|[\w.-]+(?:/[\w.-]+)+\.\w{1,5}")
-_TERM = re.compile(
+_KEYWORD = regex(r"(?i)passw(?:or)?d|secret|token|credential|^(?:api|access|private|auth)[_-]?key")
+_NAME = regex(r"(?:[A-Za-z]+|v?\d{1,4})(?:[-_./: @]+(?:[A-Za-z]+|v?\d{1,4}))*[.:!?]?")
+_CODE = regex(r"\w+(?:(?:\.|::|->)\w+)+|.*(?:::|->|//).*|0[xX][0-9A-Fa-f]+|@\w.*|\w+-\w+-[\w-]*[A-Za-z]{3}")
+_PATH = regex(r"(?:~?\.{0,2}/|[A-Za-z]:[\\/]).*|[\w.-]+(?:/[\w.-]+)+\.\w{1,5}")
+_TERM = regex(
     r"(?i)(?:hmac-?)?(?:sha|md|aes|rsa|hs|rs|es|ps|ed|ecdsa|curve|x|utf|base|http|oauth|pbkdf|argon|scrypt|bcrypt|ipv|u?int|float"
     r"|varchar|char|python|sqlite|tls|k8s|s3|neo4j|log4j)[-_]?\d*\w{0,4}(?:[-_]\w{1,8}){0,2}"
 )
-_QUANTITY = re.compile(r"(?i)[\d.,_~-]+(?:[a-z%]{1,6}|[- ][a-z]+)?")
-_HEX = re.compile(r"(?i)[0-9a-f-]+")
-_PUBLIC = re.compile(r"(?i)(?:sha\d{1,3}[-:=]|h1:|integrity=|base64,|ssh-\S{1,20} )$")
-_FILE = re.compile(
-    r"(?i)(?:png|jpe?g|gif|svg|webp|ico|s?css|json|ya?ml|toml|lock|html?|[jt]sx|js|xml|txt|pdf|zip|class)"
-)
-_RESERVED = re.compile(
+_QUANTITY = regex(r"(?i)[\d.,_~-]+(?:[a-z%]{1,6}|[- ][a-z]+)?")
+_HEX = regex(r"(?i)[0-9a-f-]+")
+_PUBLIC = regex(r"(?i)(?:sha\d{1,3}[-:=]|h1:|integrity=|base64,|ssh-\S{1,20} )$")
+_FILE = regex(r"(?i)(?:png|jpe?g|gif|svg|webp|ico|s?css|json|ya?ml|toml|lock|html?|[jt]sx|js|xml|txt|pdf|zip|class)")
+_RESERVED = regex(
     r"(?i)(?:.*\.)?(?:(?:example|(?:your-?)?(?:domain|company))\.\w+(?:\.cn)?|example|test|invalid|localhost|local)"
 )
-_ROLE = re.compile(r"(?i)git|hg|svn|root|no-?reply|do-?not-?reply")
-_ATTRIBUTE = re.compile(r"(?i)path|domain|expires|max-age|samesite|priority|version")
-_ID = re.compile(
-    r"(?:sha\d{1,3}-|(?:req|msg|toolu|call|run|resp|chatcmpl)[_-]).*|(?:.*[_/+-])?[0-9a-f]{16,}(?:[_/+-].*)?"
-)
-_UNITS = re.compile(r"(?i)\s?(?:bytes?|[kmg]i?b\b|[mnuμ]?s\b|ns\b|ops|rows?|字节|行|毫秒|秒|条|个|次|元)")
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
+_ROLE = regex(r"(?i)git|hg|svn|root|no-?reply|do-?not-?reply")
+_ATTRIBUTE = regex(r"(?i)path|domain|expires|max-age|samesite|priority|version")
+_ID = regex(r"(?:sha\d{1,3}-|(?:req|msg|toolu|call|run|resp|chatcmpl)[_-]).*|(?:.*[_/+-])?[0-9a-f]{16,}(?:[_/+-].*)?")
+_UNITS = regex(r"(?i)\s?(?:bytes?|[kmg]i?b\b|[mnuμ]?s\b|ns\b|ops|rows?|字节|行|毫秒|秒|条|个|次|元)")
+_DIGIT = regex(r"\d")
+_LETTER = regex(r"[^\W\d_]")
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 

@@ -4,13 +4,13 @@ Old text is never touched. What the record lacks is filled in, new facts are add
 source, and a repetition by another session is counted.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kb.front import edit_front
 from kb.kinds import section_label
 from kb.markdown import append_to_section, edit_section
+from kb.patterns import regex
 from kb.record import Candidate, Record
 from kb.text import normalise
 from kb.writing.terms import LONGEST_STATEMENT, SENTENCE_END, sentences, words
@@ -22,8 +22,8 @@ TELLING = ("decision", "alternatives", "why", "verification", "rollback")
 SAID = 0.9
 """Share of a sentence's weighty terms that stand in one sentence of the record where that has been said."""
 
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-_LEAD = re.compile(r"^\s*(?:[-+*>]|\d+[.)]|#+)\s+")
+_FENCE = regex(r"^ {0,3}(```+|~~~+)")
+_LEAD = regex(r"^\s*(?:[-+*>]|\d+[.)]|#+)\s+")
 _TURNS = frozenset({"not", "off", "undo", "may", "need not", "except"})
 
 

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
 from kb.config import Config
+from kb.patterns import regex
 from kb.record import Candidate
 from kb.text import clip, count, runs
 from kb.words import Said, say
@@ -40,22 +41,22 @@ _GENERIC_EN = (
     "pattern patterns constraint constraints interface interfaces convention conventions guideline guidelines "
     "standard standards practice practices important info information details data adr handling logic etc"
 )
-_GENERIC = re.compile("|".join(sorted(_GENERIC_ZH.split(), key=len, reverse=True)))
+_GENERIC = regex("|".join(sorted(_GENERIC_ZH.split(), key=len, reverse=True)))
 _GENERIC_WORDS = frozenset(_GENERIC_EN.split())
-_PARTICLES = re.compile(r"[的了和与及在对为是于中等新旧些一下个各类将把被要用做改选定我们本该都也就]+")
-_POINTING = re.compile(
+_PARTICLES = regex(r"[的了和与及在对为是于中等新旧些一下个各类将把被要用做改选定我们本该都也就]+")
+_POINTING = regex(
     r"(?:\b(?:option|plan|approach|solution|alternative|variant|choice)|方案|选项|计划|第)\s?"
     r"(?:[a-e]|\d{1,2}|one|two|three|first|second|[一二三四五甲乙丙丁])(?![a-z])(?:种|个)?"
     r"|\b(?:it|this|that|these|those|them|one|former|latter|first|second|above|same|here|there)\b"
     r"|它们?|这个?|那个?|这样|那样|这种|那种|这里|上述|以上|前者|后者|此",
 )
-_NUMBERING = re.compile(
+_NUMBERING = regex(
     r"^\s*(?:architectur(?:e|al) decision records?\b|\[[^\]]{1,20}\]|(?:adr|rfc)?[-\s#]*\d{1,5}(?=[\s.:)\-—、]))"
     r"[\s.:)\-—、]*",
     re.IGNORECASE,
 )
 
-_COMMAND = re.compile(
+_COMMAND = regex(
     r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|my|every|of|these|those)\s+){0,3}"
     r"(?:previous|prior|above|earlier|preceding|foregoing|existing|system)\s+"
     r"(?:instruction|prompt|rule|message|direction|context|guideline|command|constraint)"
@@ -73,13 +74,13 @@ _COMMAND = re.compile(
     r"|(?:不要|别|无需|不必|切勿)(?:告诉|告知|通知|询问|让)(?:用户|使用者)(?:知道)?|假装你是",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"(?ms)^(```|~~~).*?^\1|`[^`\n]*`")
-_COMMENT = re.compile(r"<!--\s*(?=\S)(?!-->)")
-_HIDDEN = re.compile(
+_CODE = regex(r"(?ms)^(```|~~~).*?^\1|`[^`\n]*`")
+_COMMENT = regex(r"<!--\s*(?=\S)(?!-->)")
+_HIDDEN = regex(
     "[\u200b\u200c\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]|(?<=[\\w\\s])\u200d|\u200d(?=[\\w\\s])"
     "|(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0000-\U000e007f]"
 )
-_QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
+_QUESTION = regex(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
 
 
 def objections(candidate: Candidate, config: Config) -> list[Objection]:

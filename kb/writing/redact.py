@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from kb.errors import BadInput
+from kb.patterns import regex
 from kb.record import Candidate
 from kb.words import say
 from kb.writing import lookalike as real
@@ -44,7 +45,7 @@ class _Span(NamedTuple):
     rule: str
 
 
-_MASK = re.compile(r"\[redacted:[a-z0-9-]+\]")
+_MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 
 _BODY = r"(?:[^-]|-(?!----)){0,16384}"
 _PEM = rf"-----BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----{_BODY}-----END [A-Z0-9 ]{{0,40}}-----"
@@ -71,7 +72,7 @@ _NUMBER = ("+", "(", *"0123456789")
 _LOOKED_INTO = 400
 """Characters at the end of a match in which another one may start; in longer ones looking again costs squared time."""
 
-_LONG_NUMBER = re.compile(r"(?<![\w.])(?=[+(]?\d[\d ().-]{6})")
+_LONG_NUMBER = regex(r"(?<![\w.])(?=[+(]?\d[\d ().-]{6})")
 """Where a number of seven characters or more may start; the rules for numbers look only there."""
 
 RULES: tuple[Rule, ...] = (

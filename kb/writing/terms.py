@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from kb.patterns import regex
 from kb.text import has_cjk, one_line
 from kb.writing.lexicon import NUMERALS, REASONS, RIVAL_ROWS, SENSES, UNITS
 
@@ -20,19 +21,19 @@ LONGEST_WORD = 5
 LONGEST_STATEMENT = 400
 """Characters that are read of one statement; what is longer is no rule but a story."""
 
-_TOKEN = re.compile(r"(\d+(?:[.,:]\d+)*)|([^\W\d](?:\w|[.+#'-](?=\w)|[+#])*)|[,，;；、:：=/|&()（）%％]")
+_TOKEN = regex(r"(\d+(?:[.,:]\d+)*)|([^\W\d](?:\w|[.+#'-](?=\w)|[+#])*)|[,，;；、:：=/|&()（）%％]")
 _UNSPACED = "\u2e80"
 """The first character of the scripts that are written without spaces."""
-_NUMERAL = re.compile(
+_NUMERAL = regex(
     "[零一二两三四五六七八九十百千万]+(?=毫秒|秒|分钟|小时|个|天|日|周|星期|月|年|次|人|位|条|份|台|倍|层|级|轮|名)"
 )
 _DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 _POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
-_REASON = re.compile("|".join(re.escape(word) for word in REASONS.split("|")), re.IGNORECASE)
-_MARKUP = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|[*`]+|^\s*(?:[-+>]|\d+[.)])\s+|^#+\s+")
-_QUESTION = re.compile(r"[?？吗呢]\s*$")
-_NOT_AFTER_COMMA = re.compile(r"[,，]\s*(?=not\s)|[,，]\s*(?=(?:而不是|而非|不选|不采用))", re.IGNORECASE)
-SENTENCE_END = re.compile(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+(?=[^\sa-z])|\n+")
+_REASON = regex("|".join(re.escape(word) for word in REASONS.split("|")), re.IGNORECASE)
+_MARKUP = regex(r"!?\[([^\]\n]*)\]\([^)\n]*\)|[*`]+|^\s*(?:[-+>]|\d+[.)])\s+|^#+\s+")
+_QUESTION = regex(r"[?？吗呢]\s*$")
+_NOT_AFTER_COMMA = regex(r"[,，]\s*(?=not\s)|[,，]\s*(?=(?:而不是|而非|不选|不采用))", re.IGNORECASE)
+SENTENCE_END = regex(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+(?=[^\sa-z])|\n+")
 _WHOLE = frozenset(("this", "does", "its", "status", "access", "process", "address", "redis", "kubernetes", "https"))
 
 

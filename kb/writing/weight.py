@@ -4,10 +4,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from kb.patterns import regex
 from kb.record import Candidate
 
 WORDS: Mapping[str, re.Pattern[str]] = {
-    "architecture": re.compile(
+    "architecture": regex(
         r"\barchitectur|\bmicro-?services?\b|\bmonolith|\bevent[- ](?:driven|sourcing)|\bmessage (?:queue|bus|broker)"
         r"|\bdatabase|\bpostgres|\bmysql\b|\bmariadb\b|\bsqlite\b|\bmongo(?:db)?\b|\bredis\b|\bkafka\b|\brabbitmq\b"
         r"|\bframework\b|\borm\b|\btech(?:nology)? stack\b|\bprogramming language\b|\bdata model\b|\bschema migration"
@@ -25,7 +26,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"|依赖注入|插件(?:机制|体系)|分层|公共接口|对外接口|向后兼容|不兼容变更|多租户|大模型|向量库",
         re.IGNORECASE,
     ),
-    "security": re.compile(
+    "security": regex(
         r"\bsecurity\b|\bsecurely?\b|\bvulnerab|\bauth\b|\bauthenticat|\bauthori[sz]|\boauth|\bjwt\b|\bencrypt"
         r"|\bdecrypt|\btls\b"
         r"|\bssl\b|\bcsrf\b|\bxss\b|\bssrf\b|\bsql injection|\bcommand injection|\bcredential|\bsecrets?\b"
@@ -36,7 +37,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"|(?:访问|操作)?权限|注入攻击|注入漏洞|防火墙|沙箱|证书|验签|数字签名|跨站|防攻击|零信任",
         re.IGNORECASE,
     ),
-    "performance": re.compile(
+    "performance": regex(
         r"\bperformance\b|\blatenc|\bthroughput|\bmemory leak|\bleak(?:s|ing)? memory|\bout of memory|\boom\b"
         r"|\bbottleneck|\bn\+1\b|\bcach(?:e|es|ing)\b"
         r"|\bqps\b|\bscalab|\bconcurren|\bdeadlock|\brace condition|\bslow (?:quer|path|start)|\bresponse time"
@@ -45,7 +46,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"|可扩展性",
         re.IGNORECASE,
     ),
-    "compliance": re.compile(
+    "compliance": regex(
         r"\bcomplian|\bgdpr\b|\bccpa\b|\bhipaa\b|\bpci[- ]?dss\b|\bsox\b|\bsoc ?2\b|\biso ?27001\b"
         r"|\blicen[cs](?:e|ing|es)\b"
         r"|\baudit(?:s|ed|ing|able| log| trail)?\b|\bdata (?:retention|residency|protection)|\bpersonal data\b"
@@ -59,20 +60,20 @@ WORDS: Mapping[str, re.Pattern[str]] = {
 }
 """The large matters and the words that name them, in both languages; what is common in small talk is left out."""
 
-_DENIED_BEFORE = re.compile(
+_DENIED_BEFORE = regex(
     r"\b(?:no|not|never|without|\w+n't)\s(?:\w+\s){0,2}(?:affect|impact|chang|touch|relat|relevan)\w*\s(?:\w+\s){0,2}$"
     r"|\b(?:irrelevant|unrelated) to\s(?:\w+\s)?$|\bnothing to do with\s(?:\w+\s)?$"
     r"|(?:不影响|不涉及|不改变|不触及)(?:任何|到|对|其[他它])?$",
     re.IGNORECASE,
 )
-_NO = re.compile(r"\b(?:no|any|without)\s(?:\w+\s)?$|(?:没有|无)(?:任何)?$", re.IGNORECASE)
-_DENIED_AFTER = re.compile(
+_NO = regex(r"\b(?:no|any|without)\s(?:\w+\s)?$|(?:没有|无)(?:任何)?$", re.IGNORECASE)
+_DENIED_AFTER = regex(
     r"\w*\s(?:impact|implication|effect|relevance|change|concern)s?\b|(?:上|方面)?的?(?:影响|变化|问题|风险)",
     re.IGNORECASE,
 )
-_UNRELATED_AFTER = re.compile(r"\S{0,4}(?:无关|不受影响|没有影响)")
+_UNRELATED_AFTER = regex(r"\S{0,4}(?:无关|不受影响|没有影响)")
 
-_TRIVIAL = re.compile(
+_TRIVIAL = regex(
     r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)"
     r"|\b(?:typo|whitespace|indentation|wording|spelling|comment style|line length|blank line|import order)s?\b"
     r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b"
@@ -159,5 +160,5 @@ def _folded(text: str) -> str:
 
 def _whole(text: str, match: re.Match[str]) -> str:
     """Return the word in which *match* stands: patterns name the beginnings of words."""
-    rest = re.compile(r"[A-Za-z-]*").match(text, match.end()) if match[0][-1].isascii() else None
+    rest = regex(r"[A-Za-z-]*").match(text, match.end()) if match[0][-1].isascii() else None
     return match[0] + (rest[0] if rest else "")

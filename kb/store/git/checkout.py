@@ -1,68 +1,228 @@
-"""Let checkout and index follow a published commit, for the written paths and no others."""
+"""Let checkout and index follow a published commit, for the written paths and no others.
+
+The promise: what a person has staged, edited or deleted stays theirs, and their next commit does not undo what was
+published. So git's own lock on the index is held from before the ref moves until the index has followed.
+"""
 
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from kb.errors import Busy, KbError
+from kb.store.files import content, remove, write, write_whole
 from kb.store.git.command import failure
-from kb.store.git.layout import content, write
 from kb.store.git.repository import PATIENCE, Repository
+from kb.words import say
+
+Changes = Mapping[str, tuple[bytes | None, bytes | None]]
+"""Path → what the file was in the commit below and is in the new one; None: not there."""
+
+CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
+"""What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
 
 
-def staged(repository: Repository, paths: Sequence[str]) -> set[str]:
-    """Return for which of *paths* the user has staged something; to be asked before a commit is published."""
-    if not paths or not repository.head().oid:
-        return set()
-    names = repository.git("diff-index", "--cached", "--name-only", "-z", "HEAD", "--", *map(repository.full, paths))
-    return {repository.own(name) for name in os.fsdecode(names).split("\0") if name}
+class Staged(NamedTuple):
+    """What a person has staged for one path."""
+
+    mode: str
+    data: bytes | None
+    """None where they staged that the file goes, or where it is unmerged."""
 
 
-def follow(
-    repository: Repository, changes: Mapping[str, tuple[bytes | None, bytes]], commit: str, reserved: set[str]
-) -> list[str]:
-    """Bring the paths of *changes* ({path: (before, now)}) to *commit*; return those that could not follow.
+def staged(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, Staged]:
+    """Return what the user has staged for any of *paths* that differs from *commit*."""
+    if not paths or not commit:
+        return {}
+    rows = repository.git("diff-index", "--cached", "-z", commit, "--", *map(repository.full, paths))
+    words = iter(os.fsdecode(rows).split("\0")[:-1])
+    found: dict[str, Staged] = {}
+    for meta, name in zip(words, words, strict=True):
+        _, mode, _, blob, letter = meta.split(" ")
+        there = letter in "AMT"
+        found[repository.own(name)] = Staged(mode, repository.git("cat-file", "blob", blob) if there else None)
+    return found
 
-    A file the user has edited is merged three-way; where that conflicts it stays as it is and its path is returned.
-    The paths in *reserved*, which the user has staged, keep what is staged.
+
+def clashes(repository: Repository, commit: str, path: str, before: bytes, now: bytes) -> bool:
+    """Tell whether edits of *path* that a person has not committed yet touch the lines that *now* changes."""
+    mine = content(os.path.join(repository.root, *path.split("/")))
+    entry = staged(repository, commit, [path]).get(path)
+    theirs = [data for data in (mine, entry.data if entry else None) if data is not None]
+    return any(_merged_lines(repository, data, before, now) is None for data in theirs)
+
+
+class Following:
+    """The held index of a work tree, and what of it follows."""
+
+    def __init__(self, repository: Repository, index: str) -> None:
+        """Change the file *index*, which takes the place of git's when the hold ends."""
+        self._repository = repository
+        self._index = index
+
+    def follow(self, changes: Changes, commit: str, reserved: Mapping[str, Staged]) -> dict[str, str]:
+        """Bring the paths of *changes* to the published *commit* and return what became of each; raise nothing.
+
+        What is *reserved*, staged by the user, stays staged, on top of what is published.
+        """
+        repository = self._repository
+        outcomes = {path: _file_followed(repository, path, before, now) for path, (before, now) in changes.items()}
+        try:
+            self._clean([path for path in changes if path not in reserved and outcomes[path] == CLEAN])
+            others = [path for path in changes if path not in reserved and outcomes[path] != CLEAN]
+            self._as_published(others, commit)
+            for path, entry in reserved.items():
+                self._restaged(path, entry, *changes[path])
+        except (KbError, OSError):
+            return dict.fromkeys(changes, FAILED)
+        return outcomes
+
+    def _clean(self, paths: Sequence[str]) -> None:
+        if paths:
+            names = os.fsencode("\0".join(map(self._repository.full, paths))) + b"\0"
+            self._update(["--add", "--remove", "-z", "--stdin"], names)
+
+    def _as_published(self, paths: Sequence[str], commit: str) -> None:
+        if not paths:
+            return
+        names = list(map(self._repository.full, paths))
+        rows = self._repository.git("ls-tree", "-z", "--full-tree", commit, "--", *names)
+        there = {row.split(b"\t", 1)[1] for row in rows.split(b"\0") if row}
+        gone = [name for name in map(os.fsencode, names) if name not in there]
+        self._update(["--add", "-z", "--index-info"], rows)
+        if gone:
+            self._update(["--force-remove", "-z", "--stdin"], b"\0".join(gone) + b"\0")
+
+    def _restaged(self, path: str, entry: Staged, before: bytes | None, now: bytes | None) -> None:
+        """Stage what the user has staged, with what was published merged in."""
+        if entry.data is None or now is None:
+            return
+        both = merged(self._repository, entry.data, before or b"", now)
+        if both is not None:
+            blob = self._repository.git("hash-object", "-w", "--stdin", stdin=both).decode().strip()
+            self._update(["--add", "-z", "--index-info"], f"{entry.mode} {blob}\t{self._repository.full(path)}\0".encode())
+
+    def _update(self, arguments: Sequence[str], stdin: bytes) -> None:
+        output = self._repository.output(["update-index", *arguments], stdin, self._index)
+        if output.code:
+            raise failure(["update-index"], output)
+
+
+@contextlib.contextmanager
+def held(repository: Repository) -> Iterator[Following]:
+    """Hold git's lock on the index of the work tree as `git commit` does; raise Busy when somebody else keeps it.
+
+    The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned`).
     """
-    outcomes = {
-        path: _follow_file(repository, os.path.join(repository.root, *path.split("/")), before, now)
-        for path, (before, now) in changes.items()
-    }
-    free = [path for path in changes if path not in reserved]
-    _follow_index(
-        repository,
-        [path for path in free if outcomes[path] == "clean"],
-        [path for path in free if outcomes[path] != "clean"],
-        commit,
-    )
-    return [path for path, outcome in outcomes.items() if outcome == "kept"]
+    index, mark, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-held", "kb-index"))
+    _lock(index + ".lock", mark)
+    try:
+        _link_or_copy(index, beside)
+        yield Following(repository, beside)
+        if os.path.exists(beside):
+            os.rename(beside, index)
+    finally:
+        for path in (beside, index + ".lock", mark):
+            remove(path)
 
 
-def _follow_file(repository: Repository, path: str, before: bytes | None, now: bytes) -> str:
-    """Return "clean" (the file is now *now*), "merged" (with the user's edits) or "kept" (as the user left it)."""
+def _lock(lock: str, mark: str) -> None:
+    end = time.monotonic() + PATIENCE
+    write(mark, b"")
+    while True:
+        try:
+            os.link(mark, lock)
+            return
+        except FileExistsError:
+            if time.monotonic() > end:
+                remove(mark)
+                raise Busy(
+                    say("another git process holds {path}", path=lock),
+                    hint=say("if no git process runs, remove that file"),
+                ) from None
+            time.sleep(0.02)
+        except OSError:  # a file system without links
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                return
+
+
+def _link_or_copy(index: str, beside: str) -> None:
+    remove(beside)
+    remove(beside + ".lock")
+    try:
+        os.link(index, beside)
+    except FileNotFoundError:
+        return
+    except OSError:
+        write(beside, content(index) or b"")
+
+
+def release_abandoned(repository: Repository) -> None:
+    """Take away the index lock of a process of ours that died; to be called under `Repository.locked`."""
+    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", "kb-held"))
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samefile(lock, mark):
+            os.unlink(lock)
+    remove(mark)
+
+
+# -- one file -------------------------------------------------------------------------------------
+
+
+def _file_followed(repository: Repository, path: str, before: bytes | None, now: bytes | None) -> str:
+    place = os.path.join(repository.root, *path.split("/"))
+    try:
+        return _file_gone(place, before) if now is None else _file_written(repository, place, before, now)
+    except OSError:
+        return FAILED
+
+
+def _file_gone(path: str, before: bytes | None) -> str:
+    mine = content(path)
+    if mine is not None and not _same_text(mine, before):
+        return KEPT
+    remove(path)
+    return CLEAN
+
+
+def _file_written(repository: Repository, path: str, before: bytes | None, now: bytes) -> str:
     mine = content(path)
     if mine == now:
-        return "clean"
+        return CLEAN
     if mine is None:
         if before is not None:
-            return "kept"
-        write(path, now)
-        return "clean"
-    if before is not None and mine.replace(b"\r\n", b"\n") == before.replace(b"\r\n", b"\n"):
+            return KEPT
+        write_whole(path, now)
+        return CLEAN
+    if _same_text(mine, before):
         crlf = b"\r\n" in mine and b"\r\n" not in now
-        _replace(path, now.replace(b"\n", b"\r\n") if crlf else now)
-        return "clean"
-    both = merged(repository, mine, before or b"", now)
+        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now)
+        return CLEAN
+    both = _merged_lines(repository, mine, before or b"", now)
     if both is None:
-        return "kept"
-    _replace(path, both)
-    return "merged"
+        return KEPT
+    write_whole(path, both)
+    return MERGED
+
+
+def _same_text(mine: bytes, before: bytes | None) -> bool:
+    return before is not None and mine.replace(b"\r\n", b"\n") == before.replace(b"\r\n", b"\n")
+
+
+def _merged_lines(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
+    """Return the merge of three versions, with the line ends of *mine* where git's settings have changed them."""
+    if b"\r\n" in mine and b"\r\n" not in base:
+        plain = merged(repository, mine.replace(b"\r\n", b"\n"), base, other)
+        return None if plain is None else plain.replace(b"\n", b"\r\n")
+    return merged(repository, mine, base, other)
 
 
 def merged(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
     """Return the three-way merge of three versions of a file; None where they conflict."""
+    if mine in (base, other) or base == other:
+        return other if mine == base else mine
     folder = os.path.join(repository.private, f"merge-{os.getpid()}")
     names = [os.path.join(folder, name) for name in ("mine", "base", "other")]
     try:
@@ -71,35 +231,7 @@ def merged(repository: Repository, mine: bytes, base: bytes, other: bytes) -> by
         output = repository.output(["merge-file", "-p", *names])
     finally:
         for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-        with contextlib.suppress(FileNotFoundError):
+            remove(name)
+        with contextlib.suppress(OSError):
             os.rmdir(folder)
     return output.out if output.code == 0 else None
-
-
-def _follow_index(repository: Repository, clean: Sequence[str], other: Sequence[str], commit: str) -> None:
-    if clean:
-        names = os.fsencode("\0".join(map(repository.full, clean))) + b"\0"
-        _patiently(repository, ["update-index", "--add", "-z", "--stdin"], names)
-    if other:
-        rows = repository.git("ls-tree", "-z", "--full-tree", commit, "--", *map(repository.full, other))
-        _patiently(repository, ["update-index", "--add", "-z", "--index-info"], rows)
-
-
-def _patiently(repository: Repository, arguments: Sequence[str], stdin: bytes) -> None:
-    """Run a command that needs the index lock, waiting for whoever holds it."""
-    end = time.monotonic() + PATIENCE
-    while (output := repository.output(arguments, stdin)).code:
-        if "index.lock" not in output.error or time.monotonic() > end:
-            raise failure(arguments, output)
-        time.sleep(0.02)
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Replace a file as a whole, its permissions kept."""
-    beside = f"{path}.kb-{os.getpid()}"
-    with open(beside, "wb") as file:
-        file.write(data)
-    os.chmod(beside, os.stat(path).st_mode & 0o7777)
-    os.replace(beside, path)

@@ -9,7 +9,14 @@ from kb.words import say
 
 _SCRUBBED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
              "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG_PARAMETERS",
-             "GIT_LITERAL_PATHSPECS", "GIT_QUARANTINE_PATH", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS")  # fmt: skip
+             "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_QUARANTINE_PATH", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS")  # fmt: skip
+
+
+_PASSING = (
+    "No space left", "Disk quota exceeded", "File too large", "Read-only file system", "Permission denied",
+    "index.lock", "Unable to create",
+)  # fmt: skip
+"""What git says about troubles that pass."""
 
 
 class Output(NamedTuple):
@@ -23,7 +30,8 @@ class Output(NamedTuple):
 def scrubbed(environment: Mapping[str, str], **more: str) -> dict[str, str]:
     """Return *environment* without what an outer git command set, plus *more*; messages come untranslated."""
     kept = {key: value for key, value in environment.items() if key not in _SCRUBBED}
-    return {**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **more}
+    return {**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_LITERAL_PATHSPECS": "1", **more}  # fmt: skip
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> Output:
@@ -80,12 +88,10 @@ def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], st
 
 def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
     """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
-    words = next((line for line in output.error.splitlines() if line.strip()), f"exit {output.code}")
+    lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
+    words = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
     text = words.removeprefix("fatal: ").removeprefix("error: ")
-    if any(
-        sign in output.error
-        for sign in ("No space left", "Read-only file system", "Permission denied", "index.lock", "Unable to create")
-    ):
+    if any(sign in output.error for sign in _PASSING):
         return Busy(say("git {command} failed: {problem}", command=arguments[0], problem=text))
     hint = (
         say("git config --global --add safe.directory PATH, if you trust its owner")

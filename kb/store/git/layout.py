@@ -39,19 +39,3 @@ def packed(path: str, name: str) -> str:
             return next((line.split(" ", 1)[0] for line in file if line.rstrip("\n").endswith(" " + name)), "")
     except FileNotFoundError:
         return ""
-
-
-def content(path: str) -> bytes | None:
-    """Return the bytes of a file, or None where there is none."""
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-
-
-def write(path: str, data: bytes) -> None:
-    """Write a file and the folders above it."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(data)

@@ -3,16 +3,19 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.errors import Busy, GitFailed
+from kb.store.files import remove, write
 from kb.store.git.command import Output, failure, run, scrubbed
-from kb.store.git.layout import common_dir, enclosing, first_line, packed, write
+from kb.store.git.layout import common_dir, enclosing, first_line, packed
 from kb.words import say
 
 PATIENCE = 2.0
 """Seconds to wait for a lock that somebody else's git command holds."""
+QUEUE = 20.0
+"""Seconds to wait for other writers of ours: a host gives a hook 60."""
 
 _UNDER_WAY = (
     ("MERGE_HEAD", "merge"),
@@ -102,7 +105,7 @@ class Repository:
         oid = first_line(os.path.join(self.common_dir, *name.split("/")))
         if len(oid) in (40, 64):
             return oid
-        if not os.path.exists(os.path.join(self.common_dir, "reftable")):
+        if not oid and not os.path.exists(os.path.join(self.common_dir, "reftable")):
             return packed(os.path.join(self.common_dir, "packed-refs"), name)
         return self.output(["rev-parse", "-q", "--verify", name]).out.decode().strip()
 
@@ -114,6 +117,20 @@ class Repository:
         """Return the file *path* as it is in *revision*; None if it is not there."""
         output = self.output(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
         return None if output.code else output.out
+
+    def blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
+        """Return the file of each (revision, path) of *wanted*, None where there is none, with one git process."""
+        lines = b"".join(os.fsencode(f"{revision}:{self.full(path)}\n") for revision, path in wanted)
+        data = self.git("cat-file", "--batch", stdin=lines) if wanted else b""
+        found: list[bytes | None] = []
+        at = 0
+        for _ in wanted:
+            end = data.index(b"\n", at)
+            *_, kind, size = data[at:end].split(b" ")
+            length = int(size) + 1 if size.isdigit() else 0
+            found.append(data[end + 1 : end + length] if length and kind == b"blob" else None)
+            at = end + 1 + length
+        return found
 
     def files(self, revision: str, folder: str = "") -> dict[str, str]:
         """Return path and blob id of every file under *folder* in *revision*."""
@@ -167,7 +184,11 @@ class Repository:
         except OSError as error:
             raise Busy(say("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            end = time.monotonic() + QUEUE
+            while not _is_free(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+                if time.monotonic() > end:
+                    raise Busy(say("another kb is writing in {path}", path=self.top))
+                time.sleep(0.005)
             yield
         finally:
             os.close(file)
@@ -181,6 +202,7 @@ class Repository:
         """
         private = os.path.join(self.private, index)
         self._load(private, parent)
+        remove(private + ".tip")
         written = {path: data for path, data in changes.items() if data is not None}
         for path, data in written.items():
             write(os.path.join(stage, *(self.prefix + path).split("/")), data)
@@ -212,9 +234,10 @@ class Repository:
 
     def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
         """Return a new commit of *tree*, signed where the user's configuration says so."""
-        arguments = ["commit-tree", tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
+        encoding = ["-c", "i18n.commitEncoding=UTF-8"]
+        arguments = [*encoding, "commit-tree", tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
         if self._signs():
-            arguments.insert(1, "-S")
+            arguments.insert(3, "-S")
         output = self.output(arguments, message.encode())
         if output.code and ("tell me who you are" in output.error or "empty ident" in output.error):
             who = {
@@ -224,7 +247,7 @@ class Repository:
             }
             output = self.output(arguments, message.encode(), **who)
         if output.code:
-            raise failure(arguments, output)
+            raise failure(["commit-tree"], output)
         return output.out.decode().strip()
 
     def _signs(self) -> bool:
@@ -234,10 +257,7 @@ class Repository:
         """Make the private index hold the tree of *parent*; it still does when the last commit was built on it."""
         if parent and first_line(private + ".tip") == parent and os.path.exists(private):
             return
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(private + ".tip")
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(private + ".lock")
+        remove(private + ".lock")
         self.git("read-tree", parent or "--empty", index=private)
 
     def publish(self, moves: Sequence[Move], reason: str) -> None:
@@ -262,6 +282,14 @@ class Repository:
     def delete(self, ref: str, old: str) -> None:
         """Delete *ref* if it still points to *old*."""
         self.git("update-ref", "-d", ref, old)
+
+
+def _is_free(lock: Callable[[], None]) -> bool:
+    try:
+        lock()
+    except BlockingIOError:
+        return False
+    return True
 
 
 def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:

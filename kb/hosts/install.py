@@ -1,0 +1,317 @@
+"""Connect an agent host: write kb's hooks into its settings and take them out again.
+
+Only kb's own entries are touched. What the file was before is kept in the user's state folder, so that taking the
+hooks out gives back its bytes when nobody has changed it since.
+"""
+
+import codecs
+import contextlib
+import hashlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from kb.errors import BadInput, UnknownId
+from kb.hosts import EVENTS, claude, jsontext
+from kb.words import say
+
+HOSTS: Mapping[str, ModuleType] = {"claude": claude}
+"""The hosts kb can be connected to. A host is a module with TIMEOUTS, `settings_file` and `rendered`."""
+PROGRAM = "kb-hook"
+_WORDS: Mapping[str, str] = {name: word for word, name in EVENTS.items()}
+
+
+class Change(NamedTuple):
+    """What is to become of a settings file."""
+
+    path: str
+    before: bytes | None
+    """None where there is no file."""
+    after: bytes | None
+    """None where there is to be none."""
+    origin: bytes | None = None
+    """What the file was, or would have been, without kb's hooks."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether anything changes."""
+        return self.before != self.after
+
+
+class Hook(NamedTuple):
+    """A hook of kb's in a settings file."""
+
+    event: str
+    command: str
+    timeout: int
+    """Seconds; 0 where none is given."""
+
+
+def host_named(name: str) -> ModuleType:
+    """Return the host *name*; raise UnknownId."""
+    if name not in HOSTS:
+        raise UnknownId(say("there is no host {name}", name=name), hint=say("known: {hosts}", hosts=", ".join(HOSTS)))
+    return HOSTS[name]
+
+
+def settings_files(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the settings of *host* that hold for work in *folder*: the user's, then the project's."""
+    found = host_named(host)
+    files = [found.settings_file("", environment), found.settings_file(project_around(folder), environment)]
+    return list(dict.fromkeys(map(os.path.realpath, files)))
+
+
+def project_around(folder: str) -> str:
+    """Return the top of the git work tree around *folder*, or *folder* where there is none."""
+    place = os.path.abspath(folder)
+    while not os.path.exists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return os.path.abspath(folder)
+        place = os.path.dirname(place)
+    return place
+
+
+def agent_command() -> str:
+    """Return the `kb-hook` that belongs to the running Python."""
+    beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
+    return beside if os.path.exists(beside) else PROGRAM
+
+
+def wanted(host: ModuleType, program: str) -> list[Hook]:
+    """Return the hooks that kb has in *host*, each a line for a shell."""
+    return [Hook(event, f"{shlex.quote(program)} {_WORDS[event]}", timeout) for event, timeout in host.TIMEOUTS.items()]
+
+
+# -- what a file says ------------------------------------------------------------------------------
+
+
+def hooks_in(path: str) -> list[Hook]:
+    """Return kb's hooks in the settings file *path*; raise BadInput for a file that is not such settings."""
+    text = _text(_bytes(path) or b"", path)
+    return [hook for _, _, _, hook in _ours(text)] if text.strip() else []
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=path) from None
+
+
+def _text(data: bytes, path: str) -> str:
+    """Return settings as text, proved to be of the form that hooks are kept in."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadInput(say("not valid UTF-8"), path=path, line=line, hint=_MEND) from None
+    if not text.strip():
+        return text
+    try:
+        settings = json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = say("not valid JSON: {problem}", problem=error.msg)
+        raise BadInput(problem, path=path, line=error.lineno, hint=_MEND) from None
+    except RecursionError:
+        raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=_MEND) from None
+    _prove(settings, text, path)
+    return text
+
+
+_MEND = say("mend the file and try again; nothing was changed")
+
+
+def _prove(settings: object, text: str, path: str) -> None:
+    """Raise BadInput where the settings, their hooks, or an event's hooks are of another kind than the host reads."""
+    if not isinstance(settings, dict):
+        raise BadInput(say("the settings are no JSON object"), path=path, line=1, hint=_MEND)
+    place = jsontext.member(text, jsontext.top(text), "hooks")
+    if place is None:
+        return
+    if not isinstance(settings["hooks"], dict):
+        raise BadInput(say("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=_MEND)
+    for event in jsontext.inside(text, place.at):
+        if not isinstance(json.loads(text[event.at : event.end]), list):
+            problem = say("the hooks of {event} are no list", event=event.key)
+            raise BadInput(problem, path=path, line=_line(text, event.start), hint=_MEND)
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _ours(text: str) -> list[tuple[str, int, int, Hook]]:
+    """Return kb's hooks as (event, number of the group, number in the group, hook)."""
+    found = []
+    settings: dict[str, Any] = json.loads(text)
+    for event, groups in settings.get("hooks", {}).items():
+        for number, group in enumerate(groups):
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+                command = entry.get("command") if isinstance(entry, dict) else None
+                if isinstance(command, str) and is_ours(command):
+                    timeout = entry.get("timeout")
+                    seconds = int(timeout) if isinstance(timeout, int | float) else 0
+                    found.append((event, number, place, Hook(event, command, seconds)))
+    return found
+
+
+def is_ours(command: str) -> bool:
+    """Tell whether a hook's *command* calls `kb-hook` with an event."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return len(words) > 1 and os.path.basename(words[0]) == PROGRAM and words[1] in {*EVENTS, *EVENTS.values()}
+
+
+# -- with and without kb's hooks -------------------------------------------------------------------
+
+
+def with_hooks(text: str, hooks: list[Hook]) -> str:
+    """Return the settings *text* with *hooks* behind those that are there."""
+    if not text.strip():
+        text = "{}\n"
+    for hook in hooks:
+        root = jsontext.top(text)
+        place = jsontext.member(text, root, "hooks")
+        entry = {"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}
+        event = jsontext.member(text, place.at, hook.event) if place else None
+        if place is None:
+            text = jsontext.added(text, root, {hook.event: [entry]}, "hooks")
+        elif event is None:
+            text = jsontext.added(text, place.at, [entry], hook.event)
+        else:
+            text = jsontext.added(text, event.at, entry)
+    return text
+
+
+def without_hooks(text: str) -> str:
+    """Return the settings *text* without kb's hooks, and without what held nothing else."""
+    while text.strip() and (ours := _ours(text)):
+        event, number, place, _ = ours[-1]
+        text = _without(text, event, number, place)
+    return text
+
+
+def _without(text: str, event: str, number: int, place: int) -> str:
+    """Take out one hook, then whatever is empty by that: the group, the event, all hooks."""
+    root = jsontext.top(text)
+    hooks = jsontext.member(text, root, "hooks")
+    assert hooks is not None
+    events = jsontext.inside(text, hooks.at)
+    at = max(n for n, value in enumerate(events) if value.key == event)
+    groups = jsontext.inside(text, events[at].at)
+    entries = jsontext.member(text, groups[number].at, "hooks")
+    assert entries is not None
+    if len(jsontext.inside(text, entries.at)) > 1:
+        return jsontext.without(text, entries.at, place)
+    if len(groups) > 1:
+        return jsontext.without(text, events[at].at, number)
+    if len(events) > 1:
+        return jsontext.without(text, hooks.at, at)
+    members = jsontext.inside(text, root)
+    return jsontext.without(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
+
+
+# -- changing a file -------------------------------------------------------------------------------
+
+
+def installation(host: ModuleType, path: str, program: str, environment: Mapping[str, str]) -> Change:
+    """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
+    before = _bytes(path)
+    text = _text(before or b"", path)
+    hooks = wanted(host, program)
+    if text.strip() and [hook for _, _, _, hook in _ours(text)] == hooks:
+        return Change(path, before, before)
+    is_known, origin = _origin(path, before, environment)
+    if not is_known:
+        origin = None if before is None else _joined(before, without_hooks(text))
+    return Change(
+        path, before, _proved(origin, path, with_hooks(_text(origin or b"", path), hooks), len(hooks)), origin
+    )
+
+
+def removal(path: str, environment: Mapping[str, str]) -> Change:
+    """Return what taking kb's hooks out changes in the settings *path*: all of it back where nothing else changed."""
+    before = _bytes(path)
+    text = _text(before or b"", path)
+    if before is None or not text.strip() or not _ours(text):
+        return Change(path, before, before)
+    is_known, origin = _origin(path, before, environment)
+    return Change(path, before, origin if is_known else _proved(before, path, without_hooks(text), 0))
+
+
+def _joined(before: bytes, text: str) -> bytes:
+    return (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + text.encode()
+
+
+def _proved(origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
+    """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
+    others = json.loads(without_hooks(_text(origin or b"", path)) or "{}")
+    if len(_ours(text)) != hooks or json.loads(without_hooks(text)) != others:
+        raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=_MEND)
+    return _joined(origin or b"", text)
+
+
+def apply(change: Change, environment: Mapping[str, str]) -> None:
+    """Write what *change* says, whole or not at all; links are followed and permissions kept."""
+    path = os.path.realpath(change.path)
+    if change.after is None:
+        os.unlink(path)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        beside = f"{path}.kb-{os.getpid()}"
+        with open(beside, "wb") as file:
+            file.write(change.after)
+        if change.before is not None:
+            os.chmod(beside, os.stat(path).st_mode & 0o7777)
+        os.replace(beside, path)
+    _remember(change, environment)
+
+
+def _memory(path: str, environment: Mapping[str, str]) -> str:
+    """Return the file that keeps what *path* was before: in the user's state folder, for no one else to read."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    base = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    mark = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+    return os.path.join(base, "kb", "hooks", f"{mark}.json")
+
+
+def _remember(change: Change, environment: Mapping[str, str]) -> None:
+    memory = _memory(change.path, environment)
+    if change.after is None or not hooks_in(change.path):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(memory)
+        return
+    value = {
+        "path": os.path.realpath(change.path),
+        "after": hashlib.sha256(change.after).hexdigest(),
+        "before": None if change.origin is None else change.origin.decode(),
+    }
+    os.makedirs(os.path.dirname(memory), mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(memory)
+    file = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(file, "w", encoding="utf-8", newline="") as opened:
+        json.dump(value, opened, ensure_ascii=False)
+
+
+def _origin(path: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
+    """Return whether it is known what *path*, unchanged since kb wrote it, was before; and what that was."""
+    try:
+        with open(_memory(path, environment), encoding="utf-8", newline="") as file:
+            kept = json.load(file)
+        before = kept["before"]
+        if now is None or kept["after"] != hashlib.sha256(now).hexdigest():
+            return False, None
+        return True, None if before is None else str(before).encode()
+    except (OSError, ValueError, KeyError, TypeError):
+        return False, None

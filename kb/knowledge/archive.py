@@ -1,0 +1,140 @@
+"""The archived sessions: what the folders under `content/sessions/` say, and the index of them."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kb.errors import BadInput, UnknownId
+from kb.knowledge.names import CONTENT
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+INDEX = "sessions.json"
+_NAME = r"(.+)-(\d{8})-(\d{6})-(.{8})"
+
+
+class Session(NamedTuple):
+    """An archived session."""
+
+    name: str
+    """The folder under `content/sessions/`: <project>-<timestamp>-<id8>."""
+    project: str
+    time: str
+    """ISO 8601, local."""
+    task: str
+    session: str
+    anchors: int
+    """How many records it created."""
+    path: str
+
+
+def sessions(kb: "KnowledgeBase") -> list[Session]:
+    """Return the archived sessions, oldest first, and bring the session index (`.kb/sessions.json`) up to them.
+
+    A folder is read again only when it is newer than the index (SHI-09: derived, can be deleted at any time).
+    """
+    with kb.state.alone(INDEX):
+        kept = kb.state.load(INDEX)
+        known = _known(kept)
+        since = _changed(kb.state.path(INDEX)) if known else 0
+        top = os.path.join(kb.root, CONTENT, "sessions")
+        names = os.listdir(top) if os.path.isdir(top) else []
+        found = [session for name in names if (session := _session(top, name, known, since))]
+        found.sort(key=lambda session: (session.time, session.name))
+        value = _index(found)
+        if kept != value:
+            kb.state.save(value, INDEX)
+    return found
+
+
+def _index(found: list[Session]) -> dict[str, Any]:
+    projects: dict[str, int] = {}
+    for session in found:
+        projects[session.project] = projects.get(session.project, 0) + 1
+    rows = [{**session._asdict(), "status": "archived"} for session in found]
+    return {"version": 1, "sessions": rows, "projects": projects}
+
+
+def _known(kept: object) -> dict[str, Session]:
+    try:
+        rows = kept["sessions"] if isinstance(kept, dict) else []
+        return {row["name"]: Session(**{field: row[field] for field in Session._fields}) for row in rows}
+    except (KeyError, TypeError):
+        return {}
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0
+
+
+def _session(top: str, name: str, known: Mapping[str, Session], since: float) -> Session | None:
+    match = re.fullmatch(_NAME, name)
+    files = [os.path.join(top, name, file) for file in ("hui-output.json", "shi-result.json")]
+    if name in known and all(0 < _changed(file) < since for file in files):
+        return known[name]
+    try:
+        hui, shi = (_json(file) for file in files)
+        written = len(shi.get("anchors_written", ()))
+        when, task, session = str(hui["timestamp"]), str(hui["context"]["task"]), str(hui["session_id"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    place = f"{CONTENT}/sessions/{name}"
+    return Session(name, match.group(1), when, task, session, written, place) if match else None
+
+
+def _json(path: str) -> Any:
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def free_name(kb: "KnowledgeBase", project: str, session: str) -> str:
+    """Return a name no archive has: <project>-<timestamp>-<the first 8 characters of *session*>.
+
+    Where it is taken (two sessions may begin alike and end in one second) the next free second is told.
+    """
+    seconds = kb.now()
+    while True:
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(seconds))
+        name = f"{project}-{stamp}-{session[:8].ljust(8, '0')}"
+        if not os.path.lexists(os.path.join(kb.root, CONTENT, "sessions", name)):
+            return name
+        seconds += 1
+
+
+def one_session(kb: "KnowledgeBase", name: str) -> Session:
+    """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for no single."""
+    everything = sessions(kb)
+    for fits in (str.startswith, str.__contains__):
+        named = [session for session in everything if fits(session.name, name)]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            choices = ", ".join(session.name for session in named[-10:])
+            raise UnknownId(
+                say("{id} names several sessions: {choices}", id=name, choices=choices), hint=say("name one of them")
+            )
+    raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list"))
+
+
+def session_file(kb: "KnowledgeBase", session: Session, file: str) -> str:
+    """Return one file of an archive."""
+    with open(os.path.join(kb.root, session.path, file), encoding="utf-8") as opened:
+        return opened.read()
+
+
+def day_named(word: str, now: float) -> str:
+    """Return the first ISO day that *word* means at the time *now*; raise BadInput for no such word."""
+    ago = {"today": 0, "yesterday": 1, "week": 6, "今天": 0, "昨天": 1, "本周": 6}
+    if word in ago:
+        return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * ago[word]))
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
+        return word
+    raise BadInput(say("{word} is no day", word=word), hint=say("use today, yesterday, week or 2026-11-21"))

@@ -1,0 +1,216 @@
+"""What a running session has in the state folder: compact form, passing notes, the cursor of its transcript.
+
+Every session, and every sub-agent of one, has files of its own, so that what runs side by side never meets.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kb.candidate import as_json
+from kb.candidate import candidates as candidates_of
+from kb.errors import KbError
+from kb.knowledge.names import CONTENT
+from kb.record import Candidate, Similar, Verdict
+from kb.store.state import State, write_whole
+from kb.text import normalise
+from kb.writing import redact
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+NOTES = "notes.jsonl"
+LONGEST_STAY = 30 * 86_400
+"""Seconds after which what a session left is of no use: a host keeps its transcripts no longer (30 days)."""
+
+
+class Row(NamedTuple):
+    """A candidate the session brought, and what became of it."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+def safe_id(session: str) -> str:
+    """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
+
+    An id that had to be changed gets a mark of its original, so that two never become one.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
+    if plain == session and plain:
+        return plain
+    return f"{plain[:50] or 'session'}-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+class Desk:
+    """The files of one running session, or of one of its sub-agents (*agent*)."""
+
+    def __init__(self, kb: "KnowledgeBase", session: str, agent: str = "") -> None:
+        """Name the files; none is made yet."""
+        self._kb = kb
+        self.session = session
+        self.name = safe_id(session)
+        self._active = ("active", self.name, *(("agents", safe_id(agent)) if agent else ()))
+        self._cursor = ("cursors", *((self.name, safe_id(agent)) if agent else (self.name,)))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session has files of its own now: it has begun and not ended."""
+        return os.path.isdir(self._kb.state.path(*self._active))
+
+    def cursor(self) -> dict[str, Any]:
+        """Return how far the session is extracted; {} before the first time."""
+        kept = self._kb.state.load(*self._cursor[:-1], self._cursor[-1] + ".json")
+        return kept if isinstance(kept, dict) else {}
+
+    def move_cursor(self, cursor: dict[str, Any], rows: Sequence[Row]) -> None:
+        """Keep how far the session is extracted, and what it has brought; both without secrets."""
+        private = self._kb.config.private_words
+        kept = [
+            {"candidate": as_json(redact.redacted(row.candidate, private)[0]), "verdict": row.verdict._asdict()}
+            for row in rows
+        ]
+        self._kb.state.save({**cursor, "rows": kept}, *self._cursor[:-1], self._cursor[-1] + ".json")
+
+    def show(self, compact: str, scope: str, folder: str) -> None:
+        """Keep the compact form and whose it is (SHI-02, SHI-03)."""
+        when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._kb.now()))
+        about = {
+            "session_id": self.session,
+            "project": scope.removeprefix("project/"),
+            "cwd": folder,
+            "timestamp": when,
+        }
+        self._kb.state.made()
+        write_whole(self._kb.state.path(*self._active, "compact.md"), compact.encode())
+        self._kb.state.save(about, *self._active, "metadata.json")
+
+    def note(self, passing: Iterable[Candidate]) -> None:
+        """Keep what holds for this session only (中业: RUYI-12); it goes when the session ends."""
+        known = self.notes()
+        private = self._kb.config.private_words
+        new = [redact.redacted(candidate, private)[0] for candidate in passing]
+        new = [candidate for candidate in new if not said_before(candidate, known)]
+        if new:
+            lines = "".join(json.dumps(as_json(candidate), ensure_ascii=False) + "\n" for candidate in (*known, *new))
+            self._kb.state.made()
+            write_whole(self._kb.state.path(*self._active, NOTES), lines.encode())
+
+    def notes(self) -> list[Candidate]:
+        """Return what was noted for this session only."""
+        try:
+            with open(self._kb.state.path(*self._active, NOTES), encoding="utf-8") as file:
+                return candidates_of([json.loads(line) for line in file])
+        except (OSError, ValueError, KbError):
+            return []
+
+    def clear(self) -> None:
+        """Take the session's files away, as it has ended; its cursor stays, in case it is resumed."""
+        shutil.rmtree(self._kb.state.path(*self._active), ignore_errors=True)
+
+
+def rows_of(cursor: dict[str, Any]) -> list[Row]:
+    """Return what a session has brought so far; what cannot be read is left out."""
+    rows = []
+    for kept in cursor.get("rows") or ():
+        with contextlib.suppress(KbError, KeyError, TypeError, ValueError):
+            given = dict(kept["verdict"])
+            alike = tuple(Similar(*similar) for similar in given.pop("similar", ()))
+            verdict = Verdict(**{**given, "reasons": tuple(given.get("reasons", ()))}, similar=alike)
+            rows.append(Row(candidates_of(kept["candidate"])[0], verdict))
+    return rows
+
+
+def said_before(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
+    """Tell whether *earlier* has the same thing said in the same words."""
+    key = (candidate.kind, normalise(candidate.title), normalise(candidate.decision))
+    return any(key == (one.kind, normalise(one.title), normalise(one.decision)) for one in earlier)
+
+
+def active_compact(kb: "KnowledgeBase", session: str) -> str:
+    """Return the compact form of a session: while it runs its own, later that of its last archive; "" without one."""
+    desk = Desk(kb, session)
+    places = [kb.state.path("active", desk.name, "compact.md")]
+    if archive := str(desk.cursor().get("archive") or ""):
+        places.append(os.path.join(kb.root, CONTENT, "sessions", archive, "compact.md"))
+    for place in places:
+        with contextlib.suppress(OSError, ValueError), open(place, encoding="utf-8") as file:
+            return file.read()
+    return ""
+
+
+# -- what is put off ------------------------------------------------------------------------------
+
+
+class Job(NamedTuple):
+    """The wish to extract from a transcript."""
+
+    transcript: str
+    session: str = ""
+    folder: str = ""
+    host: str = ""
+    agent: str = ""
+
+
+def postpone(kb: "KnowledgeBase", job: Job) -> None:
+    """Remember an extraction that came too soon after the last; `waiting` names it until it is done."""
+    kb.state.save(job._asdict(), "pending", _pending(job.session, job.agent))
+
+
+def waiting(kb: "KnowledgeBase", session: str = "") -> list[Job]:
+    """Return what was put off: by *session* and its sub-agents, or by all."""
+    try:
+        names = sorted(os.listdir(kb.state.path("pending")))
+    except OSError:
+        return []
+    beginning = f"{safe_id(session)}." if session else ""
+    kept = [kb.state.load("pending", name) for name in names if name.startswith(beginning) and name.endswith(".json")]
+    return [job for value in kept if (job := _job(value))]
+
+
+def done(kb: "KnowledgeBase", session: str, agent: str = "") -> None:
+    """Forget what *session* or its *agent* had put off."""
+    with contextlib.suppress(OSError):
+        os.unlink(kb.state.path("pending", _pending(session, agent)))
+
+
+def _pending(session: str, agent: str) -> str:
+    return f"{safe_id(session)}.{safe_id(agent) if agent else ''}.json"
+
+
+def _job(value: object) -> Job | None:
+    if not isinstance(value, dict) or not all(isinstance(value.get(field), str) for field in Job._fields):
+        return None
+    return Job(**{field: value[field] for field in Job._fields})
+
+
+def leave(state: State, job: Job, now: float) -> bool:
+    """Spool the wish to archive a session, once for each transcript; tell whether that was new.
+
+    This asks nothing of the knowledge base but a folder to write to, and where there is none, the user's.
+    """
+    for path in state.spooled():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            with open(path, encoding="utf-8") as file:
+                kept = json.load(file).get("save") or {}
+            if (kept.get("transcript"), kept.get("session")) == (job.transcript, job.session):
+                return False
+    name = f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
+    wish = {"transcript": job.transcript, "session": job.session, "folder": job.folder, "host": job.host}
+    state.spool(name, {"save": wish})
+    return True
+
+
+def leftovers(state: State, now: float) -> list[str]:
+    """Return the files and folders of sessions that have been still for 30 days and will not go on."""
+    found = []
+    for folder in ("active", "cursors", "pending"):
+        with contextlib.suppress(OSError), os.scandir(state.path(folder)) as entries:
+            found += [entry.path for entry in entries if entry.stat().st_mtime < now - LONGEST_STAY]
+    return sorted(found)

@@ -1,0 +1,60 @@
+"""Tests of kb.fences: which lines are code."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import assume, example, given, settings
+from markdown_it import MarkdownIt
+from nasty import texts
+
+from kb.errors import BadRecord
+from kb.fences import code_lines, fenced
+from kb.front import lines
+from kb.markdown import MACHINE_END, blocks, citations, escape, headings
+
+
+def by_tokens(text: str) -> set[int]:
+    """Return the lines in fences as the reference parser sees them."""
+    tokens = MarkdownIt("commonmark").disable("html_block").parse(text)
+    return {n for token in tokens if token.type == "fence" and token.map for n in range(*token.map)}
+
+
+@given(texts(max_size=14))
+@example("```\n`` `\n~~~\n```\n~~~")
+@example("- a\n\n  ```\n  x\n\ny\n```")
+@settings(max_examples=200, deadline=None)
+def test_fences_are_those_of_commonmark(text: str) -> None:
+    assume("\0" not in text)
+    shown = {number for number, row in enumerate(lines(text)) if row.strip()}
+    assert code_lines(text) & shown == by_tokens(text) & shown
+
+
+@given(texts(max_size=14))
+@example("  ```\n  ")
+@settings(max_examples=100, deadline=None)
+def test_an_open_fence_is_closed_by_its_marks(text: str) -> None:
+    text = text if text.endswith(("\n", "\r")) else text + "\n"
+    open_fence = fenced(text).left_open
+    probe = f"{text}\n{MACHINE_END}"
+    swallowed = len(lines(probe)) - 1 in code_lines(probe)
+    assert swallowed == (open_fence is not None)
+    if open_fence:
+        assert open_fence.marks in lines(text)[open_fence.line]
+        assert fenced(text + open_fence.marks + "\n").left_open is None
+
+
+def test_a_fence_at_the_edge_needs_no_parser() -> None:
+    check = (
+        "import sys; from kb.markdown import code_lines; assert code_lines('a\\n```\\nb\\n```\\n## c\\n') == {1, 2, 3}"
+    )
+    run = "assert 'markdown_it' not in sys.modules"
+    subprocess.run([sys.executable, "-c", f"{check}; {run}"], check=True)
+
+
+@pytest.mark.parametrize("text", ["- ```\n" * 20_000, "> " * 30 + "```\n", "- " * 30 + "```\nx\n"])
+def test_what_is_too_tangled_to_tell_is_refused(text: str) -> None:
+    for act in (code_lines, escape, headings, lambda text: blocks(text, "a.md")):
+        with pytest.raises(BadRecord, match=r"too deep|longer than"):
+            act(text)
+    assert list(citations(f"{text}\n\n[D001]")) == [("", "D001", text.count("\n") + 3)]

@@ -1,0 +1,220 @@
+"""Tests of kb.text: words of two languages."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb.text import (
+    bigrams,
+    clip,
+    count,
+    first_sentence,
+    has_cjk,
+    index_terms,
+    normalise,
+    one_line,
+    run_terms,
+    runs,
+    slugify,
+    tokens,
+    word_terms,
+)
+
+ANY = st.text(max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "estimate"),
+    [
+        ("", 0, 0),
+        ("hello world", 2, 3),
+        ("选用数据库", 5, 5),
+        ("选用 PostgreSQL 作为数据库", 8, 10),
+        ("使用Python3开发", 5, 6),
+        ("don't re-use v1.2.3", 3, 5),
+        ("src/kb/front.py", 1, 4),
+        ("snake_case __init__", 2, 5),
+        ("，。！？ ... --- !!!", 0, 4),
+        ("🎉🎉 done", 1, 2),
+        ("こんにちは 안녕", 7, 8),
+        ("𠀀𠀁", 2, 2),
+        ("مرحبا بالعالم", 2, 4),
+    ],
+)
+def test_count_and_tokens(text: str, words: int, estimate: int) -> None:
+    assert count(text) == words
+    assert tokens(text) == estimate
+
+
+@given(ANY, ANY)
+def test_counts_add_up_over_lines(one: str, other: str) -> None:
+    assert count(f"{one}\n{other}") == count(one) + count(other)
+    assert max(tokens(one), tokens(other)) <= tokens(one + other) <= tokens(one) + tokens(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("  Hello,   WORLD! ", "hello world"),
+        ("ＡＢＣ１２３，使用“数据库”。", "abc123 使用 数据库"),
+        ("Use snake_case", "use snake case"),
+        ("Straße", "strasse"),
+        ("cafe\u0301", "café"),
+        ("C++ / C#", "c c"),
+        ("🎉!?", ""),
+    ],
+)
+def test_normalise(text: str, plain: str) -> None:
+    assert normalise(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [("", []), ("!", []), ("A", ["a"]), ("数据库", ["数据", "据库"]), ("Go 语", ["go", "o语"]), ("a, b", ["ab"])],
+)
+def test_bigrams(text: str, pairs: list[str]) -> None:
+    assert bigrams(text) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\nb\r\n\tc  d", "a b c d"),
+        ("a\u2028b\x85c\x0bd", "a b c d"),
+        ("\ufeffa\u200b\u202eb\u2066c\x07", "abc"),
+        ("👩\u200d💻 و\u200c", "👩\u200d💻 و\u200c"),
+        ("a \u200b b", "a b"),
+        ("\ud83d!", "\ufffd!"),
+        ("题目 | 管道", "题目 | 管道"),
+        (" \n\t", ""),
+    ],
+)
+def test_one_line(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+@given(ANY)
+def test_one_line_is_one_line_and_stays_so(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert line == line.strip() == one_line(line)
+    assert not any(unicodedata.category(letter) in ("Cc", "Cs") for letter in line)
+
+
+@given(ANY, st.integers(1, 40))
+def test_clip_keeps_the_limit(text: str, limit: int) -> None:
+    cut = clip(text, limit)
+    assert len(cut) <= limit
+    assert cut == one_line(text) or (cut.endswith("…") and one_line(text).startswith(cut[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Use PostgreSQL for orders", "use-postgresql-for-orders"),
+        ("选用 PostgreSQL 作为数据库", "选用-postgresql-作为数据库"),
+        ("../../etc/passwd", "etc-passwd"),
+        ('a\\b:c*d?e"f<g>h|i', "a-b-c-d-e-f-g-h-i"),
+        ("line\nbreak\ttab\x00nul", "line-break-tab-nul"),
+        (".hidden", "hidden"),
+        ("-- flag", "flag"),
+        ("trailing...", "trailing"),
+        ("ＡＢＣ", "abc"),
+        ("CON", "on-con"),
+        ("aux.txt", "aux-txt"),
+        ("Lpt1", "on-lpt1"),
+        ("", "untitled"),
+        ("!!!", "untitled"),
+        ("🎉", "untitled"),
+        ("\ud800", "untitled"),
+        ("\u202eabc", "abc"),
+        ("مرحبا", "مرحبا"),
+        ("x" * 10_000, "x" * 48),
+        ("中" * 10_000, "中" * 32),
+        ("word " * 20, "word-word-word-word-word-word-word-word-word-wor"),
+    ],
+)
+def test_slugify(title: str, slug: str) -> None:
+    assert slugify(title) == slug
+
+
+@given(ANY | st.sampled_from(["con", "NUL.", "com¹", "a" * 47 + "!b"]), st.integers(8, 60))
+@settings(max_examples=300)
+def test_a_slug_is_a_file_name_everywhere(title: str, limit: int) -> None:
+    slug = slugify(title, limit)
+    assert slug and len(slug) <= limit and len(slug.encode()) <= 2 * limit
+    assert slug[0] not in ".-" and slug[-1] not in ".- "
+    assert all(letter.isalnum() or letter == "-" for letter in slug)
+    assert slug.split(".")[0] not in {"con", "prn", "aux", "nul", "com1", "lpt9"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Use it. It is good.", "Use it."),
+        ("用它。因为它好。", "用它。"),
+        ("为什么？因为快！", "为什么？"),
+        ("为什么?因为快", "为什么?"),
+        ("Pin v1.2.3 of the tool. Then go.", "Pin v1.2.3 of the tool."),
+        ("版本号 v2.0.1 已经发布！继续", "版本号 v2.0.1 已经发布！"),
+        ("See https://a.example/x?y=z!w for it. More.", "See https://a.example/x?y=z!w for it."),
+        ("Latency is 3.14 ms. Fine.", "Latency is 3.14 ms."),
+        ("Keep a != b, e.g. here. Next.", "Keep a != b, e.g. here."),
+        ('He said "stop." Then left.', 'He said "stop."'),
+        ("他说“停。”然后走了。", "他说“停。”"),
+        ("- one thing. another", "one thing."),
+        ("1. first thing\n2. second", "first thing second"),
+        ("Really?! Yes.", "Really?!"),
+        ("no end at all", "no end at all"),
+        ("...", "..."),
+        ("", ""),
+    ],
+)
+def test_first_sentence(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_a_long_first_sentence_is_clipped() -> None:
+    assert first_sentence("字" * 200) == "字" * 119 + "…"
+    assert len(first_sentence("word " * 200, 50)) <= 50
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("", ""),
+        ("数据库", "数据 据库 库"),
+        ("退款。窗口", "退款 款 xsepx 窗口 口"),
+        ("用Python写", "用 python 写"),
+        ("getHTTPResponse snake_case", "gethttpresponse get http response snakecase snake case"),
+        ("v1.2 ＡＢＣ", "v1 2 abc"),
+        ("🎉 done!", "done"),
+    ],
+)
+def test_index_terms(text: str, terms: str) -> None:
+    assert index_terms(text) == terms
+
+
+@given(st.text(st.sampled_from("数据库ab A_1。 "), max_size=20))
+def test_every_short_cjk_term_of_a_run_is_indexed(text: str) -> None:
+    terms = index_terms(text).split()
+    for run, unspaced in runs(text):
+        wanted = run_terms(run) if unspaced else word_terms(run)
+        assert set(wanted) <= set(terms)
+        assert has_cjk(run) == unspaced
+
+
+@pytest.mark.parametrize(
+    "piece", [".", "!", "?", "\n", " ", "- ", "1", "a.", "a'", "中", "_", "A", "\u0301", "aB", "”"]
+)
+def test_a_megabyte_of_anything_ends_soon(piece: str) -> None:
+    text = piece * (500_000 // len(piece)) + "x"
+    begin = time.perf_counter()
+    first_sentence(text)
+    slugify(text)
+    count(text)
+    index_terms(text)
+    assert time.perf_counter() - begin < 5
