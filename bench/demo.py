@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.session import candidates_of
 from kb.record import Candidate, Verdict
+from kb.sessions import extract
 from kb.sessions import transcript as transcripts
 from kb.text import clip
 from kb.writing.redact import redact
@@ -135,8 +135,10 @@ def told_beforehand(stage: Stage) -> tuple[list[Candidate], list[Verdict]]:
     """Return the candidates in the session and what the gate would say to them, without writing anything."""
     payload = json.loads(stage.payload.read_text())
     with KnowledgeBase.at(str(stage.top), stage.environment) as kb:
-        transcript = transcripts.read(stage.transcript.read_bytes())
-        found, _ = candidates_of(kb, transcript, 0, payload["session_id"], "claude")
+        found = [
+            candidate._replace(session=payload["session_id"], host="claude")
+            for candidate in extract.candidates(transcripts.read(stage.transcript.read_bytes()))
+        ]
         return found, kb.write(found, folder=str(stage.code), dry_run=True)
 
 
