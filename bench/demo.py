@@ -78,12 +78,13 @@ class Stage:
     def run(self, *command: str, cwd: Path | None = None, given: bytes = b"", good: Sequence[int] = (0,)) -> str:
         """Run *command* and return what it printed; stop the demo when it leaves with a code that is not *good*."""
         done = subprocess.run(
-            command, cwd=cwd or self.top, env=self.environment, input=given, capture_output=True, check=False
-        )
+            command, cwd=cwd or self.top, env=self.environment, input=given,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        said = done.stdout.decode("utf-8", "replace").rstrip()
         if done.returncode not in good:
-            said = done.stderr.decode("utf-8", "replace")
             raise SystemExit(f"{' '.join(command)} left with exit code {done.returncode}:\n{said}")
-        return (done.stdout + done.stderr).decode("utf-8", "replace").rstrip()
+        return said
 
     def show(self, *command: str, cwd: Path | None = None, good: Sequence[int] = (0,)) -> None:
         """Print *command*, run it, and print what it said."""
@@ -151,11 +152,11 @@ def show_verdict(number: int, candidate: Candidate, verdict: Verdict) -> None:
         print(f"     said    line {evidence.line}: “{masked(clip(first, 110))}”" + (" …" if rest else ""))
     print(f"     became  {verdict.verdict}{name}")
     for reason in verdict.reasons:
-        print(f"             because {reason}" if reason is verdict.reasons[0] else f"             and {reason}")
+        print(f"     {'reason' if reason is verdict.reasons[0] else '':7} {reason}")
     for similar in verdict.similar[:1]:
-        print(f"             nearest record: {similar.score:.2f} [{similar.id}] {similar.title}")
+        print(f"     nearest {similar.score:.2f} [{similar.id}] {similar.title}")
     if verdict.branch:
-        print(f"             on the branch {verdict.branch}")
+        print(f"     branch  {verdict.branch}")
     print()
 
 

@@ -29,7 +29,7 @@ def played(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 def test_every_verdict_comes_with_quote_line_and_reason(played: tuple[Path, str]) -> None:
     _, said = played
-    assert said.count("     said    line ") == said.count("     became  ") == said.count("             because ") == 9
+    assert said.count("     said    line ") == said.count("     became  ") == said.count("     reason  ") == 9
     for verdict in ("created", "held", "conflict"):
         assert f"became  {verdict}" in said
 
