@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kb.errors import BadRecord
 from kb.fences import Code, code_lines, fenced
-from kb.front import Span, body_start, line_of, lines, lines_of, newline, whole_characters
+from kb.front import Span, body_start, line_feeds, line_of, lines, lines_of, newline, whole_characters
 from kb.kinds import SECTIONS, section_label, section_named
 from kb.patterns import regex
 from kb.record import Section
@@ -282,8 +282,3 @@ def _contained(text: str, lowered: re.Pattern[str] | None) -> str:
     if code.left_open is None:
         return joined
     return joined + ("" if joined.endswith(("\n", "\r")) else newline(text)) + code.left_open.marks
-
-
-def line_feeds(text: str) -> str:
-    """Return *text* with a line feed for every line end."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -2,14 +2,15 @@
 
 Only fences decide about structure: whatever else indents or hides a line, a heading or marker in it still counts.
 Where every fence stands at the edge of the page a short scan says what CommonMark says; where fences stand in lists
-or quotes markdown-it-py does. HTML hides no fence.
+or quotes markdown-it-py does. HTML hides no fence; a line with a block marker, be it neutralised, ends a list or quote
+as a heading does.
 """
 
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
-from kb.front import lines
+from kb.front import line_feeds, lines
 from kb.patterns import regex
 from kb.words import say
 
@@ -21,6 +22,7 @@ MAX_NESTED = 100_000
 """Characters of a text with fences in lists or quotes: such a text can take time that grows with its square."""
 
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
+_MARKER = regex(r"(?m)^( {0,3})(?:<|&lt;)!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->[ \t]*$")
 _CONTAINERS = " \t>-*+0123456789.)"
 
 
@@ -91,7 +93,7 @@ def _nested(text: str, rows: list[str]) -> Code:
         raise BadRecord(
             say("the text has code fences in lists or quotes and is longer than {limit} characters", limit=MAX_NESTED)
         )
-    tokens = parser.parse(text)
+    tokens = parser.parse(_MARKER.sub(r"\1# -", line_feeds(text)))
     if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
         raise BadRecord(say("lists or quotes are nested too deep to tell code from text"))
     found: set[int] = set()

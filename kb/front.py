@@ -74,6 +74,11 @@ def newline(text: str) -> str:
     return match.group() if match else "\n"
 
 
+def line_feeds(text: str) -> str:
+    """Return *text* with a line feed for every line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def line_of(text: str, offset: int) -> int:
     """Return the 1-based line on which *offset* stands."""
     return len(_LINE_END.findall(text[:offset])) + 1

@@ -14,7 +14,6 @@ from kb.blocks import (
     blocks,
     contained,
     escape,
-    line_feeds,
     refuse_conflict_markers,
     sections,
     title_of,
@@ -30,7 +29,7 @@ from kb.blocks import replace_machine as replace_machine
 from kb.citations import citations as citations
 from kb.errors import BadRecord
 from kb.fences import code_lines as code_lines
-from kb.front import KEYS, body_start, decode, entry, front, front_span, key_line, line_of, newline
+from kb.front import KEYS, body_start, decode, entry, front, front_span, key_line, line_feeds, line_of, newline
 from kb.kinds import section_label, section_named
 from kb.record import GLOBAL, Record, Section, Status
 from kb.text import one_line

@@ -143,10 +143,9 @@ class _Loader(_Base):  # type: ignore[misc]
 
     def _next(self) -> Any:
         event = self.get_event()
-        if isinstance(event, yaml.AliasEvent):
-            raise YamlError("aliases are not allowed", _line(event))
         if getattr(event, "anchor", None) is not None:
-            raise YamlError("anchors are not allowed", _line(event))
+            what = "aliases" if isinstance(event, yaml.AliasEvent) else "anchors"
+            raise YamlError(f"{what} are not allowed", _line(event))
         if getattr(event, "tag", None) is not None:
             raise YamlError("tags are not allowed", _line(event))
         return event

@@ -19,14 +19,13 @@ from kb.blocks import (
     escape,
     has_markers,
     headings,
-    line_feeds,
     refuse_conflict_markers,
     replace_machine,
     sections,
 )  # fmt: skip
 from kb.errors import BadRecord
 from kb.fences import fenced
-from kb.front import edit_front, lines, newline
+from kb.front import edit_front, line_feeds, lines, newline
 from kb.kinds import SECTIONS
 from kb.record import Section
 

@@ -1,5 +1,6 @@
 """Tests of kb.fences: which lines are code."""
 
+import re
 import subprocess
 import sys
 
@@ -10,12 +11,13 @@ from nasty import texts
 
 from kb.errors import BadRecord
 from kb.fences import code_lines, fenced
-from kb.front import lines
+from kb.front import line_feeds, lines
 from kb.markdown import MACHINE_END, blocks, citations, escape, headings
 
 
 def by_tokens(text: str) -> set[int]:
-    """Return the lines in fences as the reference parser sees them."""
+    """Return the lines in fences as the reference parser sees them, block markers being headings."""
+    text = re.sub(r"(?m)^( {0,3})<!-- (?:MACHINE|USER)_BLOCK_\w+ -->[ \t]*$", r"\1# x", line_feeds(text))
     tokens = MarkdownIt("commonmark").disable("html_block").parse(text)
     return {n for token in tokens if token.type == "fence" and token.map for n in range(*token.map)}
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import ROWS, texts
 
-from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, contained, edit_section, escape, line_feeds
+from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, contained, edit_section, escape
 from kb.errors import BadRecord
-from kb.front import edit_front
+from kb.front import edit_front, line_feeds
 from kb.kinds import SECTIONS, section_named
 from kb.markdown import proved, read, record_of, render
 from kb.record import Record, Section

@@ -14,7 +14,6 @@ A line of output that looks like one of these has a backslash before it. What di
 difference: KB_APPROVE_STORIES=1 pytest tests/test_stories.py
 """
 
-import io
 import os
 import re
 import shlex
@@ -22,14 +21,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
+import command_line
 import pytest
 
-from kb.cli import main
 from kb.knowledge.make import make
 
 STORIES = sorted((Path(__file__).parent / "stories").glob("*.story"))
@@ -77,7 +74,7 @@ def read(text: str) -> Story:
             before = []
         elif row.startswith("%") or not steps:
             before.append(row)
-        elif row.startswith("> ") and not steps[-1].expected:
+        elif (row == ">" or row.startswith("> ")) and not steps[-1].expected:
             steps[-1] = steps[-1]._replace(command=f"{steps[-1].command}\n{row[2:]}")
         else:
             assert not any(line.startswith("%") for line in before), f"output after a remark: {row}"
@@ -95,8 +92,15 @@ def written(story: Story, outcomes: list[tuple[str, ...]]) -> str:
     blocks = [f"% {story.language}: {story.title}\n"]
     for step, outcome in zip(story.steps, outcomes, strict=True):
         remarks = [row for row in step.before if row]
-        blocks.append("\n".join([*remarks, "$ " + step.command.replace("\n", "\n> "), *outcome]) + "\n")
+        blocks.append("\n".join([*remarks, *typed(step.command), *outcome]) + "\n")
     return "\n".join(blocks)
+
+
+def typed(command: str) -> list[str]:
+    """Return *command* as a terminal shows it."""
+    return [
+        f"{mark} {row}".rstrip() for mark, row in zip("$" + ">" * command.count("\n"), command.split("\n"), strict=True)
+    ]
 
 
 class Teller:
@@ -115,36 +119,22 @@ class Teller:
             self.place = (self.place / command[3:]).resolve()
             return ()
         plain = command.startswith("kb ") and not _SHELL.search(command)
-        out, error, code = self._ours(shlex.split(command)[1:]) if plain else self._shell(command)
+        out, error, code = command_line.run(self.place, *shlex.split(command)[1:]) if plain else self._shell(command)
         self.days.add(time.strftime("%Y-%m-%d"))
         rows = [("\\" if _OURS.match(row) else "") + row for row in self._lines(out)]
         rows += [f"2> {row}".rstrip() for row in self._lines(error)]
         return (*rows, f"? {code}") if code else tuple(rows)
 
-    def _ours(self, arguments: list[str]) -> tuple[bytes, bytes, int]:
-        """Run kb in this process: a process of its own for each command would take minutes."""
-        out, error = io.BytesIO(), io.BytesIO()
-        code: object = 0
-        with (
-            within(self.place),
-            redirect_stdout(io.TextIOWrapper(out, "utf-8", write_through=True)),
-            redirect_stderr(io.TextIOWrapper(error, "utf-8", write_through=True)),
-        ):
-            try:
-                main(arguments)
-            except SystemExit as leave:
-                code = leave.code or 0
-            return out.getvalue(), error.getvalue(), int(str(code))
-
-    def _shell(self, command: str) -> tuple[bytes, bytes, int]:
+    def _shell(self, command: str) -> tuple[str, str, int]:
+        """Run what needs a shell."""
         path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", "-c", command], cwd=self.place, env={**os.environ, "PATH": path}, capture_output=True, check=False
         )
-        return done.stdout, done.stderr, done.returncode
+        return done.stdout.decode("utf-8"), done.stderr.decode("utf-8"), done.returncode
 
-    def _lines(self, output: bytes) -> tuple[str, ...]:
-        text = output.decode("utf-8")
+    def _lines(self, text: str) -> tuple[str, ...]:
+        """Return the lines of *text*, what differs from run to run replaced."""
         for pattern, name in _VOLATILE:
             text = pattern.sub(name, text)
         for place, name in ((self.folder, "<dir>"), (self.home, "<home>")):
@@ -152,17 +142,6 @@ class Teller:
         for day in self.days:
             text = text.replace(day, "<today>")
         return trimmed(tuple(text.split("\n")))
-
-
-@contextmanager
-def within(folder: Path) -> Iterator[None]:
-    """Work in *folder*."""
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 @pytest.fixture(scope="session")

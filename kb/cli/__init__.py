@@ -58,6 +58,16 @@ class Commands(click.Group):
         command: click.Command = import_module(f"kb.cli.{COMMANDS[cmd_name][0]}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first of *args* names; raise UsageError for none."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from kb.cli.door import usage
+
+            raise usage(say("there is no command {name}", name=args[0]))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
         with formatter.section("Commands"):
@@ -79,12 +89,12 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except KbError as error:
             show_error(error)
-            ctx.exit(error.exit_code)
+            sys.exit(error.exit_code)
         except BrokenPipeError:
             raise
         except OSError as error:
             show_error(KbError(error.strerror or str(error), path=str(error.filename or "")))
-            ctx.exit(KbError.exit_code)
+            sys.exit(KbError.exit_code)
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -108,11 +118,12 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        command.main(arguments, prog_name="kb", standalone_mode=False)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
+        code = command.main(arguments, prog_name="kb", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
-        error.show()
+        from kb.cli.usage import show_usage
+
+        show_usage(error)
         sys.exit(error.exit_code)
     except click.Abort:
         show_error(KbError(say("stopped")))

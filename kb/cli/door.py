@@ -60,12 +60,12 @@ def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
     return opened
 
 
-def spoken() -> str:
+def spoken(context: click.Context | None = None) -> str:
     """Return the language of the knowledge base in use, or that of the environment where there is none."""
     from kb.config import FILE, load
     from kb.home import found
 
-    context = click.get_current_context(silent=True)
+    context = context or click.get_current_context(silent=True)
     root = (context.find_root().obj if context else None) or found(os.getcwd(), os.environ)
     try:
         if root and os.path.isfile(os.path.join(root, FILE)):

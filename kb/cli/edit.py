@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def command(kb: "KnowledgeBase", name: str, scope: str) -> None:
     """Edit a record in $EDITOR; it is checked on saving and opened again at the error."""
     record = kb.record(name, scope=scope)
-    text = kb.text(record)
+    text = opened = kb.text(record)
     while True:
         edited = click.edit(text, extension=".md", require_save=True)
         if edited is None:
             show_verdicts(kb, [unchanged(record)], as_json=False)
         try:
-            show_verdicts(kb, [kb.replace_text(record, edited)], as_json=False)
+            show_verdicts(kb, [kb.replace_text(record, edited, opened=opened)], as_json=False)
         except KbError as error:
             click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
             if not click.confirm(kb.words(say("edit again?")), default=True, err=True):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import name_broken, scope_option, with_kb
+from kb.cli.door import name_broken, one, scope_option, with_kb
 from kb.errors import BadInput
 from kb.words import say
 
@@ -22,11 +22,11 @@ def command() -> None:
 @click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
 @with_kb
 def wukong(kb: "KnowledgeBase", scope: str, out: str) -> None:
-    """Write the anchors of a scope (default: all) as one file; `kb import wukong` reads it back equal."""
+    """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
     from kb.exchange.wukong import render
     from kb.knowledge import Filter
 
-    records = kb.records(Filter(scopes=(scope,) if scope else ()))
+    records = sorted(kb.records(Filter(scopes=one(scope))), key=lambda record: record.uid or "~")
     name_broken(kb)
     text = render(records, kb.config.language, scope or "global")
     if out == "-":

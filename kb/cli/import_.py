@@ -126,6 +126,8 @@ def _read(kb: "KnowledgeBase", files: dict[str, str]) -> tuple[list["Imported"],
 
 def _bytes(place: str, name: str) -> bytes:
     try:
+        if not os.path.exists(place):
+            raise BadInput(say("there is no such file or folder"), path=name)
         if not os.path.isfile(place):
             raise BadInput(say("the file is no plain file"), path=name)
         if os.path.getsize(place) > MAX_FILE:

@@ -62,7 +62,9 @@ def command(
         return
     if source and any(value not in (None, ()) for value in given.values()):
         raise usage(say("give a file, - for stdin, or --kind and --title"))
-    candidates = candidate.parse(_read(source), source) if source else [_from_options(given)]
+    candidates = (
+        candidate.parse(_read(source), "stdin" if source == "-" else source) if source else [_from_options(given)]
+    )
     _write(ctx, candidates, dry_run, as_json)
 
 

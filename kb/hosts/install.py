@@ -229,7 +229,7 @@ def installation(host: ModuleType, path: str, program: str, environment: Mapping
     before = _bytes(path)
     text = _text(before or b"", path)
     hooks = wanted(host, program)
-    if text.strip() and [hook for _, _, _, hook in _ours(text)] == hooks:
+    if text.strip() and sorted(hook for _, _, _, hook in _ours(text)) == sorted(hooks):
         return Change(path, before, before)
     is_known, origin = _origin(path, before, environment)
     if not is_known:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb import config as settings
-from kb.errors import BadRecord, GitFailed, KbError, NoKnowledgeBase, UnknownId
+from kb.errors import BadRecord, KbError, NoKnowledgeBase, UnknownId
 from kb.home import found
 from kb.kinds import KINDS
-from kb.knowledge.names import CONTENT, scope_of
+from kb.knowledge.names import CONTENT
 from kb.record import GLOBAL, Candidate, Record, Verdict
 from kb.store.git.repository import Repository
 from kb.store.index import ALL, Filter, Index
@@ -53,6 +53,9 @@ class KnowledgeBase:
         """
         environment = os.environ if environment is None else environment
         root = found(start or os.getcwd(), environment)
+        if root is None and environment.get("KB_HOME"):
+            said = say("$KB_HOME names {path}, which is not a knowledge base", path=environment["KB_HOME"])
+            raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=environment["KB_HOME"]))
         if root is None:
             raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
         return cls(root, environment, now)
@@ -207,21 +210,21 @@ class KnowledgeBase:
 
     def accept(self, name: str) -> Verdict:
         """Merge the review *name* into the checked-out branch; raise NeedsPerson where git cannot merge it."""
-        from kb.knowledge import review
+        from kb.knowledge import decide
 
-        return review.accept(self, name)
+        return decide.accept(self, name)
 
     def reject(self, name: str) -> Verdict:
         """Close the review *name*; what it held stays under `refs/kb/rejected/`."""
-        from kb.knowledge import review
+        from kb.knowledge import decide
 
-        return review.reject(self, name)
+        return decide.reject(self, name)
 
     def request(self, name: str, remote: str = "origin", *, open_it: bool = False) -> list[str]:
         """Push the review *name* and return the command that opens its pull request, or what running it said."""
-        from kb.knowledge import review
+        from kb.knowledge import decide
 
-        return review.request(self, name, remote, open_it=open_it)
+        return decide.request(self, name, remote, open_it=open_it)
 
     # sessions
 

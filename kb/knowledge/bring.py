@@ -1,10 +1,10 @@
 """Take over finished records of other tools: one commit, however many."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.kinds import BY_NAME
-from kb.knowledge.names import folder_of, scope_of, ulid
+from kb.knowledge.names import folder_of, scope_of, ulids
 from kb.patterns import regex
 from kb.record import Record, Verdict
 from kb.text import normalise, one_line, slugify
@@ -69,8 +69,9 @@ def _bring_all(writing: "Writing", records: Sequence[Record], progress: Callable
     for one in arrivals:
         renamed.setdefault((one.record.scope, one.wanted), one.record.id)
     verdicts = []
+    uids = ulids(writing.kb.now())
     for number, one in enumerate(arrivals, 1):
-        verdicts.append(_brought(writing, one, renamed))
+        verdicts.append(_brought(writing, one, renamed, uids))
         if progress:
             progress(number)
     return verdicts
@@ -150,20 +151,19 @@ def _mark(record: Record) -> tuple[str, str, str]:
     return record.scope, normalise(record.title), " ".join(texts.split())
 
 
-def _brought(writing: "Writing", one: Brought, renamed: Names) -> Verdict:
+def _brought(writing: "Writing", one: Brought, renamed: Names, uids: Iterator[str]) -> Verdict:
     if one.objection:
         verdict = writing.verdict("refused", one.record, [one.objection])
         return verdict._replace(id="", path="", uid="", status="")
     if one.known:
         return writing.verdict("unchanged", one.record, [])
-    kb = writing.kb
     record = one.record
 
     def follow(ids: Sequence[str]) -> tuple[str, ...]:
         return tuple(renamed.get((record.scope, old), old) for old in ids)
 
     done = record._replace(
-        uid=record.uid or ulid(kb.now()),
+        uid=record.uid or next(uids),
         supersedes=follow(record.supersedes),
         amends=follow(record.amends),
         coexists_with=dict(zip(follow(list(record.coexists_with)), record.coexists_with.values(), strict=True)),

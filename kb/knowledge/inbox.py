@@ -3,21 +3,24 @@
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
-from kb.errors import KbError, UnknownId
+from kb.errors import Busy, KbError, UnknownId
 from kb.knowledge.names import INBOX
-from kb.record import Candidate, Verdict
-from kb.store.git.repository import Move, message
+from kb.record import Candidate, Record, Similar, Verdict
+from kb.store.git.repository import LostRace, Move, message
 from kb.text import normalise
-from kb.words import say
-from kb.writing.dedup import similarity
+from kb.words import Said, say
+from kb.writing.dedup import match
+from kb.writing.objection import Objection
+from kb.writing.verdict import sections_of
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+    from kb.knowledge.write import Writing
 
 
 class Held(NamedTuple):
@@ -60,15 +63,53 @@ def name_of(candidate: Candidate) -> str:
 
 
 def same_as(kb: "KnowledgeBase", candidate: Candidate) -> Held | None:
-    """Return what is held that says the same as *candidate*."""
-    limit = kb.config.title_similarity
+    """Return what is held that says the same as *candidate* and does not contradict it."""
     for held in everything(kb):
         kept = held.candidate
-        if (kept.kind, kept.scope) == (candidate.kind, candidate.scope) and (
-            normalise(kept.title) == normalise(candidate.title) or similarity(kept.title, candidate.title) > limit
-        ):
+        record = Record(
+            "", kept.kind, kept.title, kept.scope, impact=kept.impact, claims=kept.claims, sections=sections_of(kept)
+        )
+        if match(candidate, [record], kb.config.title_similarity):
             return held
     return None
+
+
+def hold(
+    writing: "Writing",
+    candidate: Candidate,
+    held: Held | None,
+    objections: Sequence[Objection],
+    alike: Sequence[Similar],
+) -> Verdict:
+    """Plan to keep *candidate* in the inbox, where it is counted; *held* is what says the same there."""
+    kb = writing.kb
+    reasons = tuple(kb.words(o.reason) for o in objections)
+    held = held or Held(name_of(candidate), candidate, (), ())
+    if candidate.session not in [sighting.get("session", "") for sighting in held.sightings]:
+        sighting = {"session": candidate.session, "host": candidate.host, "day": kb.today()}
+        held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
+        writing.inbox[held.name + ".json"] = written(held)
+        remember(kb, held)
+    return Verdict(
+        "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
+        next=kb.words(objections[0].remedy) if objections else "", similar=tuple(alike),
+    )  # fmt: skip
+
+
+def hold_uncommitted(
+    writing: "Writing", candidate: Candidate, path: str, reasons: Sequence[Said], alike: Sequence[Similar]
+) -> Verdict:
+    """Plan to keep a candidate that concerns the record *path*, which nobody has committed yet."""
+    said = [say("{path} is not committed yet", path=path), *reasons]
+    remedy = say("commit it: git add {path}", path=path)
+    objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in said]
+    return hold(writing, candidate, same_as(writing.kb, candidate), objections, alike)
+
+
+def joined(candidate: Candidate, earlier: Candidate) -> Candidate:
+    """Return *candidate* with what an *earlier* sighting of it knew and it does not say."""
+    empty = {key: value for key, value in earlier._asdict().items() if value and not getattr(candidate, key)}
+    return candidate._replace(**{**empty, "evidence": tuple(dict.fromkeys((*earlier.evidence, *candidate.evidence)))})
 
 
 def everything(kb: "KnowledgeBase") -> list[Held]:
@@ -88,9 +129,10 @@ def sync(kb: "KnowledgeBase") -> None:
     with kb.index.changing():
         for name, _ in kb.index.held():
             kb.index.hold(name, None)
-        for name in kb.repository.files(oid) if oid else ():
+        names = list(kb.repository.files(oid)) if oid else []
+        for name, data in zip(names, kb.repository.blobs([(oid, name) for name in names]), strict=True):
             with contextlib.suppress(ValueError):
-                kb.index.hold(name, json.loads(kb.repository.blob(oid, name) or b""))
+                kb.index.hold(name, json.loads(data or b""))
         kb.index.set_note("inbox", oid)
 
 
@@ -113,11 +155,13 @@ def one(kb: "KnowledgeBase", name: str) -> Held:
 
 def drop(kb: "KnowledgeBase", name: str) -> Held:
     """Take what is held under *name* out of the inbox."""
-    held = one(kb, name)
     with kb.repository.locked():
-        step = move(kb, {held.name + ".json": None})
-        kb.repository.publish([step], "kb: drop")
-    sync(kb)
+        held = one(kb, name)
+        try:
+            kb.repository.publish([move(kb, {held.name + ".json": None})], "kb: drop")
+        except LostRace:
+            raise Busy(say("the inbox has just been moved"), hint=say("try again")) from None
+        sync(kb)
     return held
 
 
@@ -126,5 +170,6 @@ def promote(kb: "KnowledgeBase", name: str) -> Verdict:
     from kb.knowledge.write import Writing
 
     held = one(kb, name)
-    (verdict,) = Writing(kb, held.candidate.scope, "", promoted=held.name).run([held.candidate])
+    writing = Writing(kb, held.candidate.scope, "", promoted=held.name)
+    (verdict,) = writing.run([held.candidate])
     return verdict

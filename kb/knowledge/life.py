@@ -1,13 +1,15 @@
 """The life of a record after it is written: edit, change status, supersede, confirm, and what history tells of it."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kb import markdown
-from kb.errors import Busy, KbError
-from kb.front import decode
+from kb.errors import Busy, KbError, UnknownId
+from kb.front import decode, newline
 from kb.kinds import BY_NAME
 from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
+from kb.store.files import content
 from kb.store.git.repository import LostRace
 from kb.words import say
 from kb.writing import redact
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from kb.knowledge.write import Writing
 
 T = TypeVar("T")
+
+_RACES = 10
+_OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
 
 class Moment(NamedTuple):
@@ -38,11 +43,11 @@ STAGES: Mapping[str, str] = {
 
 
 def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, operation: str) -> T:
-    """Run one *step* that plans changes, and publish them as one commit."""
+    """Run one *step* that plans changes, and publish them as one commit; a lost race runs it again on the new tip."""
     from kb.knowledge.write import Writing
 
     writing = Writing(kb, "", "")
-    for _ in range(10):
+    for _ in range(_RACES):
         writing.forget()
         try:
             with writing.transaction():
@@ -54,18 +59,26 @@ def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, ope
     raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
 
 
+def as_it_is(writing: "Writing", record: Record) -> Record:
+    """Return *record*, which was named before the lock was taken, as it is now; raise UnknownId when it is gone."""
+    now = [found for found in writing.kb.index.named(record.id) if found.path == record.path]
+    if not now:
+        raise UnknownId(say("there is no record {id}", id=record.id), hint=say("see: kb list"))
+    return now[0]
+
+
 def allowed(record: Record, status: str) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18)."""
     if status not in TRANSITIONS:
         words = say("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
         raise KbError(words)
-    if status not in TRANSITIONS[record.status]:
-        possible = ", ".join(sorted(TRANSITIONS[record.status]))
+    possible = TRANSITIONS.get(record.status, frozenset(TRANSITIONS))
+    if status not in possible:
         words = say(
             "[{id}] is {old}; from there it can become: {possible}",
             id=record.id,
             old=str(record.status),
-            possible=possible,
+            possible=", ".join(sorted(possible)),
         )
         raise KbError(words, path=record.path)
     if status == Status.ACCEPTED and (lacking := missing_sections(record)):
@@ -74,18 +87,32 @@ def allowed(record: Record, status: str) -> None:
 
 
 def change_status(kb: "KnowledgeBase", name: str, status: str, *, why: str, scope: str = "") -> Verdict:
-    """Give the record *name* another *status*; the reason goes into its additions and the commit."""
-    record = kb.record(name, scope=scope)
-    allowed(record, status)
+    """Give the record *name* another *status*; the reason goes into its additions.
+
+    What is no longer superseded is taken out of the `supersedes` of the others in the same commit.
+    """
+    named = kb.record(name, scope=scope)
     reason, _ = redact.redact(why, kb.config.private_words)
 
     def step(writing: "Writing") -> Verdict:
+        record = as_it_is(writing, named)
+        allowed(record, status)
+        newer = [other for other, _ in kb.index.pointing_to(record.id, "supersedes") if other.scope == record.scope]
+        if status == Status.SUPERSEDED and not newer:
+            hint = say("kb supersede {id} --by NEW", id=record.id)
+            raise KbError(say("no record supersedes [{id}]", id=record.id), path=record.path, hint=hint)
+        for other in newer if record.status == Status.SUPERSEDED else ():
+            writing.edit(other, {"supersedes": _without(other.supersedes, record.id)}, "status")
         changed = writing.edit(record, {"status": status}, "status")
         if reason:
             _add_line(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
         return writing.verdict("updated", changed, [say("{old} → {new}", old=str(record.status), new=status)])
 
-    return alone(kb, step, f"Change status of [{record.id}] to {status}", "status")
+    return alone(kb, step, f"Change status of [{named.id}] to {status}", f"status {status}")
+
+
+def _without(ids: Sequence[str], gone: str) -> list[str] | None:
+    return [one for one in ids if one != gone] or None
 
 
 def _add_line(writing: "Writing", record: Record, line: str) -> None:
@@ -93,63 +120,89 @@ def _add_line(writing: "Writing", record: Record, line: str) -> None:
     old = decode(before, record.path)
     new = markdown.append_to_section(old, "additions", line, writing.kb.config.language, record.path)
     markdown.proved(old, new, (), record.path)
-    writing.change(record.path, before, new.encode(), "status", record)
+    writing.put(record, before, new.encode(), "status")
     writing.reread(record.path)
 
 
 def supersede(kb: "KnowledgeBase", old_name: str, new_name: str, *, in_part: bool = False, scope: str = "") -> Verdict:
     """Say that one record replaces another, wholly or in part; both ends agree in one commit."""
-    old, new = kb.record(old_name, scope=scope), kb.record(new_name, scope=scope)
-    if old.uid == new.uid and old.path == new.path:
-        raise KbError(say("[{id}] cannot replace itself", id=old.id))
-    if old.scope != new.scope:
-        raise KbError(say("[{old}] and [{new}] hold in different scopes", old=old.id, new=new.id))
-    if not in_part and old.status != Status.SUPERSEDED:
-        allowed(old, Status.SUPERSEDED)
+    named = kb.record(old_name, scope=scope), kb.record(new_name, scope=scope)
 
     def step(writing: "Writing") -> Verdict:
-        key, present = ("amends", new.amends) if in_part else ("supersedes", new.supersedes)
-        changed = new
-        if old.id not in present:
-            changed = writing.edit(new, {key: [*present, old.id]}, "superseded")
+        old, new = (as_it_is(writing, record) for record in named)
+        _may_replace(kb, old, new, in_part=in_part)
+        changes = _replacing(old, new, in_part=in_part)
+        changed = writing.edit(new, changes, "superseded") if changes else new
         if not in_part and old.status != Status.SUPERSEDED:
             writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
         said = say("amends [{id}]", id=old.id) if in_part else say("supersedes [{id}]", id=old.id)
         return writing.verdict("updated" if writing.changes else "unchanged", changed, [said])
 
-    return alone(kb, step, f"Replace [{old.id}] by [{new.id}]" + (" in part" if in_part else ""), "superseded")
+    subject = f"Replace [{named[0].id}] by [{named[1].id}]" + (" in part" if in_part else "")
+    return alone(kb, step, subject, "superseded")
+
+
+def _replacing(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
+    """Return what the front of *new* gets; a record stands in `supersedes` or in `amends`, not in both."""
+    if in_part:
+        return {} if old.id in new.amends else {"amends": [*new.amends, old.id]}
+    if old.id in new.supersedes:
+        return {}
+    amends = {"amends": _without(new.amends, old.id)} if old.id in new.amends else {}
+    return {"supersedes": [*new.supersedes, old.id], **amends}
+
+
+def _may_replace(kb: "KnowledgeBase", old: Record, new: Record, *, in_part: bool) -> None:
+    """Raise KbError when *new* cannot replace *old*."""
+    if old.path == new.path:
+        raise KbError(say("[{id}] cannot replace itself", id=old.id))
+    if old.scope != new.scope:
+        raise KbError(say("[{old}] and [{new}] hold in different scopes", old=old.id, new=new.id))
+    if new.status not in LIVE:
+        words = say("[{id}] is {status}: it replaces nothing", id=new.id, status=str(new.status))
+        raise KbError(words, path=new.path)
+    if in_part and old.id in new.supersedes:
+        raise KbError(say("[{new}] replaces [{old}] wholly", old=old.id, new=new.id), path=new.path)
+    if not in_part and old.status != Status.SUPERSEDED:
+        allowed(old, Status.SUPERSEDED)
+    if new.id in _replaced_by(kb, old):
+        raise KbError(say("[{old}] replaces [{new}] already", old=old.id, new=new.id), path=old.path)
+
+
+def _replaced_by(kb: "KnowledgeBase", record: Record) -> set[str]:
+    """Return the ids that *record* supersedes, directly or through others."""
+    found: set[str] = set()
+    ahead = list(record.supersedes)
+    while ahead:
+        record_id = ahead.pop()
+        if record_id not in found:
+            found.add(record_id)
+            ahead += [i for r in kb.index.named(record_id) if r.scope == record.scope for i in r.supersedes]
+    return found
 
 
 def confirm(kb: "KnowledgeBase", name: str, *, scope: str = "") -> Verdict:
     """Stamp the record *name* as found true today (RUYI-16)."""
-    record = kb.record(name, scope=scope)
+    named = kb.record(name, scope=scope)
 
     def step(writing: "Writing") -> Verdict:
+        record = as_it_is(writing, named)
         if record.confirmed == kb.today():
             return writing.verdict("unchanged", record, [say("confirmed today already")])
-        return writing.verdict(
-            "updated", writing.edit(record, {"confirmed": kb.today()}, "confirmed"), [say("confirmed")]
-        )
+        changed = writing.edit(record, {"confirmed": kb.today()}, "confirmed")
+        return writing.verdict("updated", changed, [say("confirmed")])
 
-    return alone(kb, step, f"Confirm [{record.id}] {record.title}", "confirmed")
+    return alone(kb, step, f"Confirm [{named.id}] {named.title}", "confirmed")
 
 
-def replace_text(kb: "KnowledgeBase", record: Record, text: str) -> Verdict:
-    """Commit *text*, which a person has edited, as the file of *record*; raise BadRecord for what is no record.
+def replace_text(kb: "KnowledgeBase", record: Record, text: str, *, opened: str) -> Verdict:
+    """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for what is no record.
 
     Id, uid, kind and scope of a record do not change; a status moves only where it may.
     """
-    data = text.encode()
+    data = _like(opened, text).encode()
     edited = markdown.read(data, record.path)
-    for key in ("id", "uid", "kind", "scope"):
-        if getattr(edited, key) != getattr(record, key):
-            raise KbError(
-                say("the key {key} cannot be changed", key=key),
-                path=record.path,
-                hint=say("write a new record and: kb supersede"),
-            )
-    if edited.status != record.status:
-        allowed(edited._replace(status=record.status), edited.status)
+    _may_be(record, edited)
     if masked := list(redact.secrets(text)):
         line, rule = masked[0]
         raise KbError(
@@ -160,10 +213,36 @@ def replace_text(kb: "KnowledgeBase", record: Record, text: str) -> Verdict:
         before = writing.text_of(record.path)
         if before == data:
             return writing.verdict("unchanged", record, [])
-        writing.change(record.path, before, data, "edited", record)
+        place = os.path.join(kb.root, *record.path.split("/"))
+        seen = before if content(place) != opened.encode() else opened.encode()
+        if before is not None and seen == before:
+            writing.put(record, before, data, "edited")
+        else:
+            writing.change(record.path, seen, data, "edited", record)
         return writing.verdict("updated", writing.reread(record.path), [])
 
     return alone(kb, step, f"Edit [{edited.id}] {edited.title}", "edited")
+
+
+def _like(opened: str, text: str) -> str:
+    """Return *text* with the mark at the beginning and the line ends of *opened*, which editors may drop."""
+    mark = "\ufeff" if opened.startswith("\ufeff") and not text.startswith("\ufeff") else ""
+    if newline(opened) == "\r\n" and "\r" not in text:
+        text = text.replace("\n", "\r\n")
+    return mark + text
+
+
+def _may_be(record: Record, edited: Record) -> None:
+    """Raise KbError where a person has changed what does not change."""
+    for key in ("id", "uid", "kind", "scope"):
+        if getattr(edited, key) != getattr(record, key):
+            raise KbError(
+                say("the key {key} cannot be changed", key=key),
+                path=record.path,
+                hint=say("write a new record and: kb supersede"),
+            )
+    if edited.status != record.status:
+        allowed(edited._replace(status=record.status), edited.status)
 
 
 def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:
@@ -190,7 +269,8 @@ def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:
 def _stage(operation: str, first: bool) -> str:
     if first:
         return "seeded"
-    return "obsolete" if operation in ("superseded", "status", "review") else "updated"
+    word, _, status = operation.partition(" ")
+    return "obsolete" if word in ("superseded", "review") or status in _OVER else "updated"
 
 
 def label(status: str) -> str:

@@ -14,6 +14,7 @@ from kb.store.git.command import run, scrubbed
 from kb.store.git.layout import enclosing
 from kb.store.git.repository import Move, Repository, message
 from kb.store.state import State
+from kb.text import slugify
 from kb.words import say
 
 
@@ -38,7 +39,7 @@ def make(
     around = enclosing(place)
     if around is None or (not inside and around[0] != place):
         _git_init(place, environment)
-    project = os.path.basename(place) if inside and around else ""
+    project = slugify(os.path.basename(around[0])) if inside and around else ""
     files = _files(place, name or os.path.basename(place).strip(".") or "kb", language, project, with_ci=with_ci)
     missing = {path: data for path, data in files.items() if not os.path.lexists(os.path.join(place, path))}
     if missing:
@@ -63,15 +64,16 @@ def _commit(place: str, environment: Mapping[str, str], files: Mapping[str, byte
         words = message("Make a knowledge base", "", {"Kb-Op": "init"})
         with State(place, environment).stage() as stage:
             commit = repository.build(head.oid, files, words, stage=stage)
-        repository.publish([Move(head.ref, commit, head.oid)], "kb: init")
-        checkout.follow(repository, {path: (None, data) for path, data in files.items()}, commit, set())
+        with checkout.held(repository) as following:
+            repository.publish([Move(head.ref, commit, head.oid)], "kb: init")
+            following.follow({path: (None, data) for path, data in files.items()}, commit, {})
 
 
 def _files(place: str, name: str, language: str, project: str, *, with_ci: bool) -> dict[str, bytes]:
     given = {key: value for key, value in (("name", name), ("language", language), ("project", project)) if value}
     files = {
         FILE: settings_text(given).encode(),
-        ".gitattributes": b"content/** -text\n",
+        "content/.gitattributes": b"* -text\n",
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",
@@ -81,8 +83,6 @@ def _files(place: str, name: str, language: str, project: str, *, with_ci: bool)
         files[".github/workflows/kb.yml"] = workflow
         hooks = resources.files("kb.templates").joinpath("ci/pre-commit-config.yaml").read_bytes()
         files[".pre-commit-config.yaml"] = hooks
-    if os.path.exists(os.path.join(place, ".gitattributes")):
-        del files[".gitattributes"]
     return files
 
 

@@ -1,6 +1,7 @@
 """Where things are called what: folders of scopes, refs, fresh uids."""
 
 import os
+from collections.abc import Iterator
 
 from kb.record import GLOBAL
 
@@ -28,5 +29,12 @@ def scope_of(path: str) -> str:
 
 def ulid(seconds: float) -> str:
     """Return a fresh ULID: 26 letters and digits that sort by time (https://github.com/ulid/spec)."""
-    number = (int(seconds * 1000) << 80) | int.from_bytes(os.urandom(10), "big")
-    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return next(ulids(seconds))
+
+
+def ulids(seconds: float) -> Iterator[str]:
+    """Yield fresh ULIDs of one moment, each sorting behind the one before it."""
+    number = (int(seconds * 1000) << 80) | (int.from_bytes(os.urandom(10), "big") >> 1)
+    while True:
+        yield "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+        number += 1

@@ -3,19 +3,29 @@
 import hashlib
 import json
 import os
-import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kb.patterns import regex
 from kb.record import GLOBAL
+from kb.store.files import content
 from kb.store.git.command import run, scrubbed
-from kb.store.git.layout import enclosing, first_line
+from kb.store.git.layout import common_dir, enclosing, first_line
 from kb.text import slugify
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+    from kb.knowledge.write import Writing
 
 MARK = "project.json"
 """The file in a project's folder that says whose it is: {"identity": [...]}."""
+
+_CLAIMS = "claims.json"
+"""Name → identity of the projects that have written here and have no mark yet."""
+_KNOWN = "projects.json"
+"""Folder and time of its git settings → scope: what has been found out before."""
+_PROTOCOL = regex(r"^[a-z+]+://")
+_USER = regex(r"^[^@/]*@")
 
 
 def scope_for(kb: "KnowledgeBase", folder: str) -> str:
@@ -26,68 +36,101 @@ def scope_for(kb: "KnowledgeBase", folder: str) -> str:
     """
     if name := kb.environment.get("KB_PROJECT"):
         return f"project/{slugify(name)}"
-    found = enclosing(os.path.realpath(folder or os.getcwd()))
-    top = found[0] if found else os.path.realpath(folder or os.getcwd())
-    if top == kb.root or (found and top == kb.repository.top):
-        return f"project/{kb.config.project}" if kb.config.project else GLOBAL
-    key = f"{top}@{_stamp(found[1] if found else '')}"
-    known = kb.state.load("projects.json") or {}
-    if isinstance(known, dict) and isinstance(known.get(key), str):
-        return str(known[key])
-    return f"project/{_name(kb, top, identity(kb, top))}"
+    home, git_dir = _home(folder)
+    if home == kb.root or (git_dir and git_dir == kb.repository.common_dir):
+        return f"project/{slugify(kb.config.project)}" if kb.config.project else GLOBAL
+    known = kb.state.load(_KNOWN)
+    if isinstance(known, dict) and isinstance(scope := known.get(_key(home, git_dir)), str):
+        return scope
+    return f"project/{_name(kb, home, identity(kb, home, git_dir))}"
 
 
-def remember(kb: "KnowledgeBase", folder: str, scope: str) -> None:
-    """Keep what `scope_for` found, once the project's mark is written."""
-    found = enclosing(os.path.realpath(folder))
-    top = found[0] if found else os.path.realpath(folder)
-    known = kb.state.load("projects.json") or {}
-    key = f"{top}@{_stamp(found[1] if found else '')}"
-    if known.get(key) != scope:
-        kb.state.save({**known, key: scope}, "projects.json")
+def claimed(kb: "KnowledgeBase", folder: str) -> str:
+    """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
+    scope = scope_for(kb, folder)
+    if not _is_found_out(kb, folder, scope):
+        return scope
+    home, git_dir = _home(folder)
+    known = kb.state.load(_KNOWN)
+    known = known if isinstance(known, dict) else {}
+    if known.get(_key(home, git_dir)) != scope:
+        claims = _claims(kb) | {scope.removeprefix("project/"): identity(kb, home, git_dir)}
+        kb.state.save(claims, _CLAIMS)
+        kb.state.save(known | {_key(home, git_dir): scope}, _KNOWN)
+    return scope
 
 
-def identity(kb: "KnowledgeBase", top: str) -> str:
-    """Return what makes the repository at *top* itself on every machine: its remote without user and protocol."""
-    output = run(["git", "-C", top, "config", "--get", "remote.origin.url"], scrubbed(kb.environment))
+def mark(writing: "Writing", scope: str) -> None:
+    """Plan the file that says whose the project of *scope* is, where that is not said yet."""
+    kb = writing.kb
+    if scope == GLOBAL:
+        return
+    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{MARK}"
+    owners = _owners_in(content(os.path.join(kb.root, path)))
+    own = [_claims(kb)[name]] if (name := scope.removeprefix("project/")) in _claims(kb) else []
+    if path not in writing.changes and (owners is None or (own and not owners)):
+        before = writing.text_of(path)
+        if not _owners_in(before):
+            writing.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
+
+
+def identity(kb: "KnowledgeBase", home: str, git_dir: str) -> str:
+    """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
+    output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrubbed(kb.environment))
     url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
     if url and not url.startswith(("/", ".", "file:")):
-        plain = re.sub(r"^[a-z+]+://", "", url)
-        return re.sub(r"^[^@/]*@", "", plain).replace(":", "/", 1).removesuffix(".git").lower()
-    return "path:" + hashlib.sha256(os.path.realpath(top).encode()).hexdigest()[:12]
+        plain = _USER.sub("", _PROTOCOL.sub("", url))
+        return plain.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()
+    return "path:" + hashlib.sha256(os.fsencode(git_dir or home)).hexdigest()[:12]
 
 
-def mark(kb: "KnowledgeBase", folder: str, scope: str) -> dict[str, bytes]:
-    """Return the file that claims *scope* for the repository around *folder*, or {} where it is claimed already."""
-    if scope == GLOBAL:
-        return {}
-    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{MARK}"
-    if os.path.exists(os.path.join(kb.root, path)):
-        return {}
-    found = enclosing(os.path.realpath(folder)) if folder else None
-    owners = [identity(kb, found[0])] if found and found[0] != kb.repository.top else []
-    return {path: json.dumps({"identity": owners}, indent=1).encode() + b"\n"}
+def _home(folder: str) -> tuple[str, str]:
+    """Return the top folder of the project around *folder* and its git directory; worktrees belong to the main one."""
+    place = os.path.realpath(folder or os.getcwd())
+    found = enclosing(place)
+    if found is None:
+        return place, ""
+    shared = os.path.realpath(common_dir(found[1]))
+    return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
 
 
-def _name(kb: "KnowledgeBase", top: str, own: str) -> str:
-    base = slugify(os.path.basename(top))
-    for name in (base, f"{base}-{hashlib.sha256(own.encode()).hexdigest()[:6]}"):
-        owners = _owners(os.path.join(kb.root, "content", "anchors", "projects", name, MARK))
-        if owners is None or not owners or own in owners:
-            return name
-    return f"{base}-{hashlib.sha256(own.encode()).hexdigest()[:12]}"
+def _is_found_out(kb: "KnowledgeBase", folder: str, scope: str) -> bool:
+    """Tell whether *scope* follows from the folder and not from what somebody has set."""
+    home, git_dir = _home(folder)
+    own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
+    return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")
 
 
-def _owners(path: str) -> list[str] | None:
+def _name(kb: "KnowledgeBase", home: str, own: str) -> str:
+    base = slugify(os.path.basename(home))
+    mark = hashlib.sha256(own.encode()).hexdigest()
+    names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
+    return next((name for name in names if not (owners := list(_owners(kb, name))) or own in owners), names[-1])
+
+
+def _owners(kb: "KnowledgeBase", name: str) -> Iterator[str]:
+    """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
+    yield from _owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, MARK))) or ()
+    if claim := _claims(kb).get(name):
+        yield claim
+
+
+def _claims(kb: "KnowledgeBase") -> dict[str, str]:
+    found = kb.state.load(_CLAIMS)
+    return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
+
+
+def _owners_in(data: bytes | None) -> list[str] | None:
+    """Return whom a mark names; None where there is none that can be read."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return [str(owner) for owner in json.load(file)["identity"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        return [str(owner) for owner in json.loads(data or b"")["identity"]]
+    except (ValueError, KeyError, TypeError):
         return None
 
 
-def _stamp(git_dir: str) -> str:
+def _key(home: str, git_dir: str) -> str:
     try:
-        return str(os.stat(os.path.join(git_dir, "config")).st_mtime_ns) if git_dir else ""
+        stamp = str(os.stat(os.path.join(git_dir, "config")).st_mtime_ns) if git_dir else ""
     except OSError:
-        return first_line(os.path.join(git_dir, "commondir"))
+        stamp = first_line(os.path.join(git_dir, "HEAD"))
+    return f"{home}@{stamp}"

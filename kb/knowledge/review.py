@@ -1,15 +1,15 @@
-"""Reviews: a contradiction becomes a branch on which it is already accepted; merging is accepting, deleting rejecting."""
+"""Reviews: a contradiction is a branch on which it is accepted already; merging accepts it, deleting rejects it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb import markdown
-from kb.errors import BadRecord, GitFailed, NeedsPerson, UnknownId
+from kb.errors import BadRecord, UnknownId
 from kb.front import decode, edit_front
+from kb.knowledge.inbox import hold_uncommitted
 from kb.knowledge.names import REJECTED, REVIEWS
 from kb.record import Candidate, Record, Similar, Status, Verdict
-from kb.store.git import checkout
-from kb.store.git.repository import LostRace, Move, message
+from kb.store.git.repository import Move, message
 from kb.text import slugify
 from kb.words import Said, say
 from kb.writing import merge
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write import Writing
 
+ALIKE = 0.5
+"""Title similarity (0.0–1.0) over which two sides of one contradiction that do not contradict each other are one."""
+
 
 class Review(NamedTuple):
     """An open review."""
@@ -28,9 +31,9 @@ class Review(NamedTuple):
     """Without `refs/heads/`."""
     tip: str
     path: str
-    """The file of the new record."""
+    """The file of the new record, or of the record that is to be changed."""
     since: str
-    """ISO time of its first commit's date."""
+    """ISO time at which it was opened."""
     record: Record
     """The new side."""
     against: tuple[str, ...]
@@ -51,115 +54,134 @@ class Sides(NamedTuple):
 class Plan:
     """A commit on a review branch, built once the tip of the branch below it is known."""
 
-    def __init__(self, branch: str, tip: str, changes: dict[str, bytes], words: str) -> None:
-        """Plan *changes* on *branch*; *tip* "" makes the branch, on what main is about to become."""
+    def __init__(self, branch: str, tip: str, path: str, record: Record, against: Sequence[str], since: str) -> None:
+        """Plan a commit on *branch*; *tip* "" makes the branch, on what the checked-out one is about to become."""
         self.branch = branch
         self.tip = tip
-        self.changes = changes
-        self.words = words
+        self.path = path
+        self.record = record
+        self.against = tuple(against)
+        self.since = since
+        self.changes: dict[str, bytes] = {}
+        self.words = ""
 
-    def built(self, writing: "Writing", base: str) -> Move:
+    def built(self, kb: "KnowledgeBase", base: str) -> Move:
         """Build the commit and return the move that publishes it."""
-        kb = writing.kb
         with kb.state.stage() as stage:
             commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage, index="review")
         return Move(f"refs/heads/{self.branch}", commit, self.tip)
 
+    def text(self, kb: "KnowledgeBase") -> bytes:
+        """Return the file of the record as the branch will have it."""
+        return self.changes.get(self.path) or kb.repository.blob(self.tip, self.path) or b""
+
+    def say(self, kb: "KnowledgeBase", subject: str, reasons: Sequence[Said], candidate: Candidate) -> None:
+        """Word the commit."""
+        trailers = {
+            "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
+            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since,
+        }  # fmt: skip
+        self.words = message(subject, "\n".join(kb.words(reason) for reason in reasons), trailers)
+
+
+# -- opening --------------------------------------------------------------------------------------
+
 
 def propose(
-    writing: "Writing", candidate: Candidate, old: Record, reasons: Sequence[Said], alike: Sequence[Similar]
+    writing: "Writing", candidate: Candidate, olds: Sequence[Record], reasons: Sequence[Said], alike: Sequence[Similar]
 ) -> Verdict:
-    """Open a review of *candidate* against *old*, or add to the one that already says the same."""
+    """Open a review of *candidate* against the records *olds*, or add to the one that already says the same."""
     kb = writing.kb
-    for name in rejected(kb, candidate, old):
-        why = say("a person has rejected this before, see {ref}", ref=name)
-        verdict = writing.verdict(
-            "refused", old, [why, *reasons], alike, say("talk to them; then: kb edit {id}", id=old.id)
-        )
-        return verdict._replace(title=candidate.title, id="", uid="", path="", status="")
-    for review in reviews(kb):
-        if old.id in review.against and review.record.scope == old.scope and _says_the_same(candidate, review.record):
-            return _add_to(writing, review, candidate, reasons, alike)
+    if refs := [name for old in olds for name in rejected(kb, candidate, old)]:
+        why = say("a person has rejected this before, see {ref}", ref=refs[0])
+        remedy = say("talk to them; then: kb edit {id}", id=olds[0].id)
+        return writing.refused(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
+    for plan in _plans(writing):
+        if plan.record.scope == candidate.scope and any(
+            old.id in plan.against and _says_the_same(candidate, plan.record) for old in olds
+        ):
+            return _heard_again(writing, plan, candidate, reasons, alike)
+    before = {old.path: writing.text_of(old.path) for old in olds}
+    if lacking := [path for path, data in before.items() if data is None]:
+        return hold_uncommitted(writing, candidate, lacking[0], reasons, alike)
     record = writing.new_record(candidate)._replace(status=Status.ACCEPTED)
-    record = record._replace(supersedes=tuple(dict.fromkeys((*record.supersedes, old.id))))
-    before = writing.text_of(old.path)
-    if before is None:
-        why = say("{path} is not committed yet", path=old.path)
-        return writing.verdict("unchanged", old, [why], alike, say("commit it: git add {path}", path=old.path))
-    branch = f"kb/review/{record.id}-{slugify(record.title)}"
-    while kb.repository.ref(f"refs/heads/{branch}"):
-        branch += "-2"
-    text = decode(before, old.path)
-    changes = {
-        record.path: markdown.render(record, kb.config.language).encode(),
-        old.path: edit_front(text, {"status": str(Status.SUPERSEDED)}).encode(),
-    }
+    record = record._replace(supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds)))))
+    plan = Plan(_free_branch(writing, record), "", record.path, record, record.supersedes, "")
+    plan.changes[record.path] = markdown.render(record, kb.config.language).encode()
+    for path, data in before.items():
+        text = decode(data or b"", path)
+        plan.changes[path] = edit_front(text, {"status": str(Status.SUPERSEDED)}).encode()
     kb.index.reserve(record.scope, record.id)
-    subject = f"Replace [{old.id}] by [{record.id}] {record.title}"
-    writing.reviews.append(Plan(branch, "", changes, _words(kb, subject, reasons, record, candidate)))
-    remedy = say("decide it: kb review show {id}", id=record.id)
-    return writing.verdict(
-        "conflict", record, [say("[{id}] {title}", id=old.id, title=old.title), *reasons], alike, remedy, branch
-    )
+    ids = "".join(f"[{old.id}]" for old in olds)
+    plan.say(kb, f"Replace {ids} by [{record.id}] {record.title}", reasons, candidate)
+    writing.reviews.append(plan)
+    named = [say("[{id}] {title}", id=old.id, title=old.title) for old in olds]
+    return _opened(writing, plan, [*named, *reasons], alike)
+
+
+def propose_text(
+    writing: "Writing", record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Said]
+) -> Verdict:
+    """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
+    kb = writing.kb
+    for review in reviews(kb, REJECTED):
+        if review.path == record.path and kb.repository.blob(review.tip, review.path) == text:
+            why = say("a person has rejected this before, see {ref}", ref=review.branch)
+            return writing.refused(candidate, [why, *reasons], say("talk to them; then: kb edit {id}", id=record.id))
+    branch = f"kb/review/{record.id}-update"
+    if record.scope != "global":
+        branch += "-" + slugify(record.scope.removeprefix("project/"))
+    known = next((plan for plan in _plans(writing) if plan.branch == branch), None)
+    plan = known or Plan(branch, "", record.path, record, (record.id,), "")
+    if plan.text(kb) != text:
+        plan.changes[record.path] = text
+        plan.say(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
+        if plan not in writing.reviews:
+            writing.reviews.append(plan)
+    return _opened(writing, plan, reasons, ())
+
+
+def _heard_again(
+    writing: "Writing", plan: Plan, candidate: Candidate, reasons: Sequence[Said], alike: Sequence[Similar]
+) -> Verdict:
+    kb = writing.kb
+    step = merge.merging(candidate, plan.record, day=kb.today(), language=kb.config.language)
+    if step.verdict != "unchanged":
+        text = merge.apply(decode(plan.text(kb), plan.path), step, kb.config.language)
+        plan.changes[plan.path] = text.encode()
+        plan.record = markdown.read(text.encode(), plan.path)
+        if plan not in writing.reviews:
+            plan.say(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
+            writing.reviews.append(plan)
+    return _opened(writing, plan, reasons, alike)
+
+
+def _opened(writing: "Writing", plan: Plan, reasons: Sequence[Said], alike: Sequence[Similar]) -> Verdict:
+    remedy = say("decide it: kb review show {id}", id=plan.record.id)
+    return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
+
+
+def _plans(writing: "Writing") -> Iterator[Plan]:
+    """Yield what this call has planned, then a plan for every other open review."""
+    yield from writing.reviews
+    known = {plan.branch for plan in writing.reviews}
+    for review in reviews(writing.kb):
+        if review.branch not in known:
+            yield Plan(review.branch, review.tip, review.path, review.record, review.against, review.since)
+
+
+def _free_branch(writing: "Writing", record: Record) -> str:
+    stem = branch = f"kb/review/{record.id}-{slugify(record.title)}"
+    planned = {plan.branch for plan in writing.reviews}
+    number = 1
+    while branch in planned or writing.kb.repository.ref(f"refs/heads/{branch}"):
+        number += 1
+        branch = f"{stem}-{number}"
+    return branch
 
 
 def _says_the_same(candidate: Candidate, record: Record) -> bool:
-    return contradiction(candidate, record) is None and similarity(candidate.title, record.title) > 0.5
-
-
-def _add_to(
-    writing: "Writing", review: Review, candidate: Candidate, reasons: Sequence[Said], alike: Sequence[Similar]
-) -> Verdict:
-    kb = writing.kb
-    step = merge.merging(candidate, review.record, day=kb.today(), language=kb.config.language)
-    if step.verdict != "unchanged":
-        data = kb.repository.blob(review.tip, review.path) or b""
-        text = merge.apply(decode(data, review.path), step, kb.config.language)
-        subject = f"Hear again [{review.record.id}] {review.record.title}"
-        words = _words(kb, subject, reasons, review.record, candidate)
-        writing.reviews.append(Plan(review.branch, review.tip, {review.path: text.encode()}, words))
-    remedy = say("decide it: kb review show {id}", id=review.record.id)
-    return writing.verdict("conflict", review.record, reasons, alike, remedy, review.branch)
-
-
-def _words(kb: "KnowledgeBase", subject: str, reasons: Sequence[Said], record: Record, candidate: Candidate) -> str:
-    trailers = {
-        "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": record.uid, "Kb-Path": record.path,
-    }  # fmt: skip
-    return message(subject, "\n".join(kb.words(reason) for reason in reasons), trailers)
-
-
-# -- asking ---------------------------------------------------------------------------------------
-
-
-def reviews(kb: "KnowledgeBase", under: str = REVIEWS) -> list[Review]:
-    """Return the open reviews, oldest first."""
-    form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
-    text = kb.repository.git("for-each-ref", f"--format={form}", under.rstrip("/")).decode("utf-8", "replace")
-    found = [_review(kb, row.lstrip("\n").split("\0"), under) for row in text.split("\0\1")[:-1]]
-    return sorted((review for review in found if review), key=lambda review: (review.since, review.branch))
-
-
-def _review(kb: "KnowledgeBase", row: Sequence[str], under: str) -> Review | None:
-    """Return the review in one row of `for-each-ref`. (Two `trailers` atoms with keys disturb each other in git 2.39.)"""
-    ref, tip, since, words = row
-    told = dict(line.split(": ", 1) for line in words.splitlines() if ": " in line)
-    path = told.get("Kb-Path", "")
-    try:
-        record = markdown.read(kb.repository.blob(tip, path) or b"", path)
-    except BadRecord:
-        return None
-    prefix = "refs/heads/" if under == REVIEWS else under
-    return Review(
-        ref.removeprefix(prefix),
-        tip,
-        path,
-        since,
-        record,
-        record.supersedes,
-        told.get("Kb-Host", ""),
-        told.get("Kb-Session", ""),
-    )
+    return contradiction(candidate, record) is None and similarity(candidate.title, record.title) > ALIKE
 
 
 def rejected(kb: "KnowledgeBase", candidate: Candidate, old: Record) -> list[str]:
@@ -171,6 +193,53 @@ def rejected(kb: "KnowledgeBase", candidate: Candidate, old: Record) -> list[str
         and review.record.scope == candidate.scope
         and _says_the_same(candidate, review.record)
     ]
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+def reviews(kb: "KnowledgeBase", under: str = REVIEWS) -> list[Review]:
+    """Return the open reviews, oldest first; with *under* REJECTED the rejected ones, each named by its full ref."""
+    form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
+    text = kb.repository.git("for-each-ref", f"--format={form}", under.rstrip("/")).decode("utf-8", "replace")
+    rows = [row.lstrip("\n").split("\0") for row in text.split("\0\1")[:-1]]
+    told = [_trailers(kb, tip, words) for _, tip, _, words in rows]
+    files = kb.repository.blobs([(row[1], words.get("Kb-Path", "")) for row, words in zip(rows, told, strict=True)])
+    prefix = "refs/heads/" if under == REVIEWS else ""
+    found = [
+        _review(row[0].removeprefix(prefix), row[1], row[2], words, data)
+        for row, words, data in zip(rows, told, files, strict=True)
+        if "Kb-Path" in words
+    ]
+    return sorted(found, key=lambda review: (review.since, review.branch))
+
+
+def _trailers(kb: "KnowledgeBase", tip: str, words: str) -> dict[str, str]:
+    """Return the trailers in *words*, or, where a person has committed on the branch, of the last commit of kb's."""
+    if "Kb-Path: " not in words:
+        found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
+        words = found.decode("utf-8", "replace")
+    return dict(line.split(": ", 1) for line in words.splitlines() if ": " in line)
+
+
+def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes | None) -> Review:
+    path = told["Kb-Path"]
+    try:
+        record = markdown.read(data or b"", path)
+    except BadRecord as error:
+        stem = path.rpartition("/")[2].partition("-")[0]
+        record = Record(stem, "", str(error), uid=told.get("Kb-Uid", ""), path=path)
+    against = tuple(word for word in told.get("Kb-Against", "").split(",") if word)
+    return Review(
+        name,
+        tip,
+        path,
+        told.get("Kb-Since", time),
+        record,
+        against,
+        told.get("Kb-Host", ""),
+        told.get("Kb-Session", ""),
+    )
 
 
 def one_review(kb: "KnowledgeBase", name: str) -> Review:
@@ -188,119 +257,15 @@ def one_review(kb: "KnowledgeBase", name: str) -> Review:
 def sides(kb: "KnowledgeBase", name: str) -> Sides:
     """Return both sides of the review *name*, its diff and the reasons its commit gives."""
     review = one_review(kb, name)
-    head = kb.repository.head()
-    old = [
-        record
-        for record_id in review.against
-        for record in kb.fresh().named(record_id)
-        if record.scope == review.record.scope
-    ]
+    named = [record for record_id in review.against for record in kb.fresh().named(record_id)]
+    old = tuple(record for record in named if record.scope == review.record.scope)
     diff = kb.repository.git(
-        "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"{head.oid}...{review.tip}"
-    ).decode("utf-8", "replace")
-    reasons = kb.repository.git("log", "--no-show-signature", "-1", "--format=%b", review.tip).decode(
-        "utf-8", "replace"
+        "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"HEAD...{review.tip}"
     )
-    return Sides(review, tuple(old), diff, reasons.strip())
+    return Sides(review, old, diff.decode("utf-8", "replace"), reasons(kb, review))
 
 
-# -- deciding -------------------------------------------------------------------------------------
-
-
-def accept(kb: "KnowledgeBase", name: str) -> Verdict:
-    """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
-    from kb.knowledge.write import Writing
-
-    review = one_review(kb, name)
-    writing = Writing(kb, review.record.scope, "")
-    for _ in range(10):
-        try:
-            with writing.transaction():
-                return _merged(writing, review)
-        except LostRace:
-            continue
-    raise GitFailed(say("other writers kept moving the branch"), hint=say("try again"))
-
-
-def _merged(writing: "Writing", review: Review) -> Verdict:
-    kb, repository, head = writing.kb, writing.kb.repository, writing.head
-    output = repository.output(
-        ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", head.oid, review.tip]
-    )
-    if output.code == 1:
-        names = ", ".join(name for name in output.out.decode("utf-8", "replace").split("\0")[1:] if name)
-        raise NeedsPerson(
-            say("the review and this branch both changed {paths}", paths=names),
-            hint=say("git merge {branch}", branch=review.branch),
-        )
-    if output.code:
-        raise GitFailed(
-            say("git merge-tree failed: {problem}", problem=output.error.strip()),
-            hint=say("git merge {branch}", branch=review.branch),
-        )
-    tree = output.out.decode().split("\0")[0].strip()
-    subject = f"Accept [{review.record.id}] {review.record.title}"
-    words = message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
-    commit = repository.commit_tree(tree, [head.oid, review.tip], words)
-    names_changed = repository.git("diff-tree", "-r", "-z", "--name-only", head.oid, commit).decode(
-        "utf-8", "surrogateescape"
-    )
-    paths = [repository.own(name) for name in names_changed.split("\0") if name]
-    pairs = {path: (repository.blob(head.oid, path), repository.blob(commit, path)) for path in paths}
-    changes = {path: (before, now) for path, (before, now) in pairs.items() if now is not None}
-    reserved = checkout.staged(repository, [path for path, (before, _) in changes.items() if before is not None])
-    kb.state.save({"old": head.oid, "new": commit, "paths": list(changes)}, "follow.json")
-    repository.publish([Move(head.ref, commit, head.oid)], f"kb: {subject}")
-    repository.delete(f"refs/heads/{review.branch}", review.tip)
-    checkout.follow(repository, changes, commit, reserved)
-    kb.index.refresh()
-    record = markdown.read(changes[review.path][1], review.path) if review.path in changes else review.record
-    return writing.verdict(
-        "updated", record, [say("accepted; it replaces {ids}", ids=", ".join(review.against))]
-    )._replace(commit=commit)
-
-
-def reject(kb: "KnowledgeBase", name: str) -> Verdict:
-    """Do what closing the pull request would do: take the branch away; what it held stays under `refs/kb/rejected/`."""
-    review = one_review(kb, name)
-    ref = f"{REJECTED}{review.branch.removeprefix('kb/review/')}"
-    repository = kb.repository
-    with repository.locked():
-        repository.publish([Move(ref, review.tip, repository.ref(ref))], "kb: reject")
-        repository.delete(f"refs/heads/{review.branch}", review.tip)
-    return Verdict(
-        "updated", review.record.title, review.record.kind, review.record.id, review.record.uid, review.record.scope,
-        status=str(Status.REJECTED), reasons=(kb.words(say("rejected; it is kept under {ref}", ref=ref)),), commit=review.tip,
-    )  # fmt: skip
-
-
-def request(kb: "KnowledgeBase", name: str, remote: str, *, open_it: bool) -> list[str]:
-    """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
-    import shutil
-
-    from kb.store.git.command import run
-
-    review = one_review(kb, name)
-    repository = kb.repository
-    target = repository.head().ref.removeprefix("refs/heads/")
-    url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
-    if not url:
-        raise GitFailed(
-            say("there is no remote {remote}", remote=remote), hint=say("git remote add {remote} URL", remote=remote)
-        )
-    title = f"Decide [{review.record.id}] {review.record.title}"
-    options = ["-o", "merge_request.create", "-o", f"merge_request.target={target}"] if "gitlab" in url else []
-    repository.git("push", *options, remote, f"refs/heads/{review.branch}:refs/heads/{review.branch}")
-    tool = "glab" if "gitlab" in url else "gh"
-    create = {
-        "gh": ["gh", "pr", "create", "--head", review.branch, "--base", target, "--title", title, "--body", "\n".join(sides(kb, name).reasons.splitlines())],
-        "glab": ["glab", "mr", "create", "--source-branch", review.branch, "--target-branch", target, "--title", title, "--description", sides(kb, name).reasons],
-    }[tool]  # fmt: skip
-    if open_it and shutil.which(tool):
-        output = run(create, kb.environment)
-        if output.code:
-            raise GitFailed(say("{tool} failed: {problem}", tool=tool, problem=output.error.strip()))
-        return [output.out.decode("utf-8", "replace").strip()]
-    import shlex
-
-    return [shlex.join(create)]
+def reasons(kb: "KnowledgeBase", review: Review) -> str:
+    """Return what the last commit of kb's on the branch says."""
+    words = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
+    return words.decode("utf-8", "replace").strip()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
-from kb.errors import Busy, KbError
+from kb.errors import Busy, GitFailed, KbError
 from kb.record import Candidate, Verdict
 from kb.words import say
 from kb.writing import redact
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 
 def spool(kb: "KnowledgeBase", candidates: Sequence[Candidate], folder: str, why: KbError) -> list[Verdict]:
-    """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked."""
-    safe = [redact.redacted(c._replace(scope=c.scope), kb.config.private_words)[0] for c in candidates]
+    """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
+
+    The scope is found out now: the call that lands them may come from elsewhere.
+    """
+    scope = _scope(kb, folder)
+    safe = [redact.redacted(c._replace(scope=c.scope or scope), kb.config.private_words)[0] for c in candidates]
     name = _name(kb)
     value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe]}
     try:
@@ -32,6 +36,13 @@ def spool(kb: "KnowledgeBase", candidates: Sequence[Candidate], folder: str, why
         Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.words(why.hint), spooled=True)
         for c in safe
     ]
+
+
+def _scope(kb: "KnowledgeBase", folder: str) -> str:
+    try:
+        return kb.project(folder)
+    except KbError:
+        return ""
 
 
 def spool_session(kb: "KnowledgeBase", transcript: str, *, session: str, folder: str, host: str) -> None:
@@ -46,7 +57,10 @@ def _name(kb: "KnowledgeBase") -> str:
 
 
 def land_spool(kb: "KnowledgeBase") -> list[Verdict]:
-    """Do what earlier calls had to spool, oldest first; what still cannot be done stays."""
+    """Do what earlier calls had to spool, oldest first; what still cannot be done stays.
+
+    A file that cannot be read is set aside; its verdict is `refused` and names it.
+    """
     landed: list[Verdict] = []
     for path in kb.state.spooled():
         try:
@@ -55,14 +69,29 @@ def land_spool(kb: "KnowledgeBase") -> list[Verdict]:
             landed += _landed(kb, value, path)
         except FileNotFoundError:
             continue
-        except Busy:
+        except (Busy, GitFailed, OSError):
             break
-        except (ValueError, KeyError, TypeError, KbError):
-            os.replace(path, path + ".unreadable")
+        except (ValueError, KeyError, TypeError, AttributeError, KbError) as error:
+            landed.append(_set_aside(kb, path, error))
             continue
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
     return landed
+
+
+def _set_aside(kb: "KnowledgeBase", path: str, error: Exception) -> Verdict:
+    kept = kb.state.set_aside(path)
+    problem = kb.words(error.message) if isinstance(error, KbError) else str(error)
+    reason = say("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
+    return Verdict("refused", os.path.basename(path), "", reasons=(kb.words(reason),), spooled=True)
+
+
+def told_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> list[Verdict]:
+    """Return *verdicts*, the first of which tells of what *landed* and could not be read."""
+    bad = [
+        reason for verdict in landed if verdict.spooled and verdict.verdict == "refused" for reason in verdict.reasons
+    ]
+    return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts
 
 
 def _landed(kb: "KnowledgeBase", value: Mapping[str, Any], path: str) -> list[Verdict]:
@@ -76,5 +105,4 @@ def _landed(kb: "KnowledgeBase", value: Mapping[str, Any], path: str) -> list[Ve
             kb, job["transcript"], session=job["session"], folder=job["folder"], host=job["host"], landing=True
         )
         return list(saved.verdicts)
-    folder = str(value["folder"])
-    return Writing(kb, kb.project(folder), folder).run(candidates_of(value["candidates"], path))
+    return Writing(kb, "", str(value["folder"])).run(candidates_of(value["candidates"], path))

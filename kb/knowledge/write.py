@@ -1,21 +1,23 @@
 """The way in: candidate → redact → quality → gate → dedup → verdict → one commit → index. There is no other."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kb import markdown
-from kb.errors import Busy, KbError
+from kb.errors import Busy, GitFailed, KbError, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
 from kb.kinds import BY_NAME
-from kb.knowledge import inbox
-from kb.knowledge.names import CONTENT, INBOX, folder_of, ulid
-from kb.knowledge.spool import land_spool, spool
+from kb.knowledge import inbox, numbers, project
+from kb.knowledge.names import INBOX, folder_of, ulid
+from kb.knowledge.publish import finish_following, publish
+from kb.knowledge.spool import land_spool, spool, told_of_the_spool
 from kb.patterns import regex
-from kb.record import GLOBAL, Candidate, Record, Status, Verdict
+from kb.record import GLOBAL, Candidate, Record, Similar, Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.repository import LostRace, Move, message
+from kb.store.index import IndexFailed
 from kb.text import one_line, slugify
 from kb.words import Said, say
 from kb.writing import gate, karma, merge, quality, redact
@@ -23,6 +25,7 @@ from kb.writing.verdict import Decision, decide, missing_sections, sections_of, 
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+    from kb.knowledge.review import Plan
 
 _SCOPE = regex(r"global|project/[^\W_](?:[\w.-]*\w)?")
 _RACES = 50
@@ -37,21 +40,21 @@ def write(
     beside: Files | None = None, subject: str = "", landing: bool = False,
 ) -> list[Verdict]:  # fmt: skip
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`."""
+    landed = [] if dry_run or landing else land_spool(kb)
     try:
-        if not dry_run and not landing:
-            land_spool(kb)
-        return Writing(kb, kb.project(folder), folder).run(candidates, dry_run=dry_run, beside=beside, subject=subject)
-    except Busy as busy:
+        verdicts = Writing(kb, "", folder).run(candidates, dry_run=dry_run, beside=beside, subject=subject)
+    except (Busy, GitFailed) as trouble:
         if dry_run or landing:
             raise
-        return spool(kb, candidates, folder, busy)
+        verdicts = spool(kb, candidates, folder, trouble)
+    return told_of_the_spool(verdicts, landed)
 
 
 class Writing:
     """One call of the gate: what it decides, and the commits that make it so."""
 
     def __init__(self, kb: "KnowledgeBase", scope: str, folder: str, *, promoted: str = "") -> None:
-        """Prepare to write for a caller who works in *folder*, to which *scope* belongs.
+        """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
 
         *promoted* names what a person takes out of the inbox: it needs no further ground.
         """
@@ -66,7 +69,7 @@ class Writing:
         self.changes: dict[str, tuple[bytes | None, bytes]] = {}
         self.subjects: list[str] = []
         self.uids: list[str] = []
-        self.reviews: list[Any] = []
+        self.reviews: list[Plan] = []
         self.inbox: dict[str, bytes | None] = {}
         self.operations: list[str] = []
 
@@ -78,6 +81,8 @@ class Writing:
             self.forget()
             try:
                 with self.transaction(keep=not dry_run):
+                    find = self.kb.project if dry_run else partial(project.claimed, self.kb)
+                    self.scope = self.scope or find(self.folder)
                     verdicts = [self.take(candidate) for candidate in candidates]
                     if not dry_run:
                         extra = beside(verdicts) if beside else {}
@@ -93,16 +98,20 @@ class Writing:
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
         """Hold the lock, the tip to build on and the index that agrees with it."""
         repository = self.kb.repository
-        index = self.kb.index
-        with repository.locked():
-            if busy := repository.not_now():
-                raise busy
-            self.head = repository.head()
-            finish_following(self.kb)
-            index.refresh(thorough=False)
-            inbox.sync(self.kb)
-            with index.changing(keep=keep):
-                yield
+        try:
+            with repository.locked():
+                finish_following(self.kb)
+                if busy := repository.not_now():
+                    raise busy
+                self.head = repository.head()
+                self.kb.fresh(thorough=False)
+                numbers.learn(self.kb)
+                inbox.sync(self.kb)
+                with self.kb.index.changing(keep=keep):
+                    yield
+        except (OSError, IndexFailed) as error:
+            problem = getattr(error, "strerror", None) or str(error)
+            raise Busy(say("{path} cannot be written: {problem}", path=self.kb.root, problem=problem)) from None
 
     # deciding
 
@@ -114,29 +123,31 @@ class Writing:
         )
         notes = [say("masked: {rules}", rules=", ".join(sorted({mask.rule for mask in masked})))] if masked else []
         if not _SCOPE.fullmatch(candidate.scope):
-            return self._refused(
+            return self.refused(
                 candidate,
                 [say("there is no scope {scope}", scope=candidate.scope)],
                 say("use global or project/<name>"),
             )
         objections = quality.objections(candidate, self.kb.config)
         if refusing := [o for o in objections if o.refuses]:
-            return self._refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
+            return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
         candidate = candidate._replace(title=one_line(candidate.title))
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
         held = inbox.same_as(self.kb, candidate)
         admission = gate.admission(candidate, self._sightings(candidate, decision, held), self.kb.config)
         if refusing := [o for o in admission.objections if o.refuses]:
-            return self._refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
+            return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
         objections = [*objections, *admission.objections]
         vouched = held is not None and held.name == self.promoted
         if not vouched and (not admission.admitted or any(o.holds for o in objections)):
-            return self._hold(candidate, held, objections, decision)
+            return inbox.hold(self, candidate, held, objections, decision.similar)
         if held:
+            candidate = inbox.joined(candidate, held.candidate)
+        verdict = self._admit(candidate, decision, [*admission.grounds, *notes])
+        if held and verdict.verdict not in ("held", "refused"):
             self.inbox[held.name + ".json"] = None
-            candidate = _joined(candidate, held.candidate)
-        return self._admit(candidate, decision, [*admission.grounds, *notes])
+        return verdict
 
     def _near(self, candidate: Candidate) -> list[Record]:
         from kb.reading.query import broad_expression
@@ -153,30 +164,11 @@ class Writing:
         sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
         return len(sessions | {candidate.session})
 
-    def _refused(self, candidate: Candidate, reasons: Sequence[Said], remedy: Said) -> Verdict:
+    def refused(self, candidate: Candidate, reasons: Sequence[Said], remedy: Said) -> Verdict:
+        """Return the verdict on a candidate that is not kept."""
         return Verdict(
             "refused", candidate.title, candidate.kind, scope=candidate.scope,
             reasons=tuple(map(self.kb.words, reasons)), next=self.kb.words(remedy),
-        )  # fmt: skip
-
-    def _hold(
-        self,
-        candidate: Candidate,
-        held: inbox.Held | None,
-        objections: Sequence[Any],
-        decision: Decision,
-    ) -> Verdict:
-        """Keep the candidate in the inbox, where it is counted."""
-        reasons = tuple(self.kb.words(o.reason) for o in objections)
-        held = held or inbox.Held(inbox.name_of(candidate), candidate, (), ())
-        if candidate.session not in [sighting.get("session", "") for sighting in held.sightings]:
-            sighting = {"session": candidate.session, "host": candidate.host, "day": self.kb.today()}
-            held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
-            self.inbox[held.name + ".json"] = inbox.written(held)
-            inbox.remember(self.kb, held)
-        return Verdict(
-            "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
-            next=self.kb.words(objections[0].remedy) if objections else "", similar=decision.similar,
         )  # fmt: skip
 
     def _admit(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
@@ -187,23 +179,52 @@ class Writing:
         if decision.step == "conflict" and decision.record and decision.reason:
             from kb.knowledge.review import propose
 
-            return propose(self, candidate, decision.record, [decision.reason, *grounds], decision.similar)
+            return propose(self, candidate, [decision.record], [decision.reason, *grounds], decision.similar)
         if decision.step == "merge" and decision.record:
             return self._merge(candidate, decision, grounds)
         return self._create(candidate, decision, grounds)
 
     def _create(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
+        try:
+            replaced = self._named_by(candidate, candidate.supersedes)
+            amended = self._named_by(candidate, candidate.amends)
+        except UnknownId as error:
+            return self.refused(candidate, [error.message], error.hint)
+        candidate = candidate._replace(supersedes=_ids(replaced), amends=_ids(amended))
+        replaced = [old for old in replaced if old.status != Status.SUPERSEDED]
+        if uneasy := [old for old in replaced if self._status_clashes(old)]:
+            from kb.knowledge.review import propose
+
+            why = say("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
+            return propose(self, candidate, replaced, [why, *grounds], decision.similar)
         record = self.new_record(candidate)
         lacking = missing_sections(record)
         remedy = say("complete it: kb edit {id}", id=record.id) if lacking else say("")
         said = [say("not given: {sections}", sections=", ".join(lacking))] if lacking else []
         if lacking and self.kb.config.missing == "refuse":
-            return self._refused(candidate, said, say("add what is missing"))
+            return self.refused(candidate, said, say("add what is missing"))
         self.add(record)
-        for old in (self.kb.index.named(name) for name in candidate.supersedes):
-            for target in [r for r in old if r.scope == record.scope]:
-                self.edit(target, {"status": str(Status.SUPERSEDED)}, "superseded")
+        for old in replaced:
+            self.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
         return self.verdict("created", record, [*said, *grounds], decision.similar, remedy)
+
+    def _named_by(self, candidate: Candidate, names: Sequence[str]) -> list[Record]:
+        """Return the records of the candidate's scope that *names* name; raise UnknownId."""
+        from kb.knowledge import one_named
+
+        found = [one_named(self.kb.index, name, candidate.scope) for name in names]
+        for record in found:
+            if record.scope != candidate.scope:
+                words = say("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
+                raise UnknownId(words, hint=say("name a record of the same scope"))
+        return found
+
+    def _status_clashes(self, record: Record) -> bool:
+        before = self.text_of(record.path)
+        if before is None:
+            return True
+        now = edit_front(decode(before, record.path), {"status": str(Status.SUPERSEDED)})
+        return self._clashes(record.path, before, now.encode())
 
     def _merge(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
         record = decision.record
@@ -214,15 +235,33 @@ class Writing:
             return self.verdict("unchanged", record, reasons, decision.similar)
         before = self.text_of(record.path)
         if before is None:
-            reasons = [say("{path} is not committed yet", path=record.path)]
-            return self.verdict(
-                "unchanged", record, reasons, decision.similar, say("commit it: git add {path}", path=record.path)
-            )
+            return inbox.hold_uncommitted(self, candidate, record.path, reasons, decision.similar)
         old = decode(before, record.path)
         new = merge.apply(old, step, self.kb.config.language)
         markdown.proved(old, new, (*step.changes, "uid"), record.path)
-        self.change(record.path, before, new.encode(), step.verdict, record)
-        return self.verdict(step.verdict, self.reread(record.path), [*reasons, *grounds], decision.similar)
+        return self.replaced(
+            candidate, record, before, new.encode(), step.verdict, [*reasons, *grounds], decision.similar
+        )
+
+    def replaced(
+        self, candidate: Candidate, record: Record, before: bytes, now: bytes, word: str,
+        reasons: Sequence[Said], alike: Sequence[Similar] = (),
+    ) -> Verdict:  # fmt: skip
+        """Plan that the file of *record*, *before* in the tip, is *now*.
+
+        Where that touches lines which a person has changed and not committed, it goes to a review branch.
+        """
+        if self._clashes(record.path, before, now):
+            from kb.knowledge.review import propose_text
+
+            why = say("{path} has changes on the same lines that are not committed", path=record.path)
+            return propose_text(self, record, now, candidate, [why, *reasons])
+        self.change(record.path, before, now, word, record)
+        return self.verdict(word, self.reread(record.path), reasons, alike)
+
+    def _clashes(self, path: str, before: bytes, now: bytes) -> bool:
+        tip = self.changes[path][0] if path in self.changes else before
+        return tip is not None and checkout.clashes(self.kb.repository, self.head.oid, path, tip, now)
 
     # pieces that other verbs build with
 
@@ -244,10 +283,7 @@ class Writing:
         """Plan the file of a new *record*."""
         self.change(record.path, None, markdown.render(record, self.kb.config.language).encode(), operation, record)
         self.kb.index.put(record)
-        from kb.knowledge.project import mark
-
-        for path, data in mark(self.kb, self.folder, record.scope).items():
-            self.changes.setdefault(path, (None, data))
+        project.mark(self, record.scope)
 
     def change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
         """Plan that the file *path*, *before* in the tip, is *now*."""
@@ -268,8 +304,17 @@ class Writing:
         old = decode(before, record.path)
         new = edit_front(old, front)
         markdown.proved(old, new, front, record.path)
-        self.change(record.path, before, new.encode(), operation, record)
+        self.put(record, before, new.encode(), operation)
         return self.reread(record.path)
+
+    def put(self, record: Record, before: bytes | None, now: bytes, operation: str) -> None:
+        """Plan what a person has asked for; raise NeedsPerson where they have uncommitted edits of the same lines."""
+        if before is not None and self._clashes(record.path, before, now):
+            raise NeedsPerson(
+                say("{path} has changes on the same lines that are not committed", path=record.path),
+                hint=say("commit them first: git commit {path}", path=record.path),
+            )
+        self.change(record.path, before, now, operation, record)
 
     def text_of(self, path: str) -> bytes | None:
         """Return the file *path* as the next commit has it so far."""
@@ -288,7 +333,7 @@ class Writing:
         word: str,
         record: Record,
         reasons: Sequence[Said],
-        alike: Sequence[Any] = (),
+        alike: Sequence[Similar] = (),
         remedy: Said | None = None,
         branch: str = "",
     ) -> Verdict:
@@ -303,39 +348,22 @@ class Writing:
     def publish(self, candidate: Candidate | None, subject: str = "", operation: str = "") -> dict[str, str]:
         """Publish everything planned in one transaction of refs; return the commit of each ref."""
         kb = self.kb
-        repository = kb.repository
         moves: list[Move] = []
-        now = {path: after for path, (_, after) in self.changes.items()}
         tip = self.head.oid
-        if now:
+        if self.changes:
+            now = {path: after for path, (_, after) in self.changes.items()}
             with kb.state.stage() as stage:
-                tip = repository.build(tip, now, self._message(candidate, subject, operation), stage=stage)
+                tip = kb.repository.build(tip, now, self._message(candidate, subject, operation), stage=stage)
             moves.append(Move(self.head.ref, tip, self.head.oid))
-        for review in self.reviews:
-            moves.append(review.built(self, tip))
+        moves += [review.built(kb, tip) for review in self.reviews]
         if self.inbox:
             for name in [name for name, data in self.inbox.items() if data is None]:
                 kb.index.hold(name, None)
             moves.append(inbox.move(kb, self.inbox))
         if not moves:
             return {}
-        reserved = checkout.staged(
-            repository, [path for path, (before, _) in self.changes.items() if before is not None]
-        )
-        if now:
-            kb.state.save({"old": self.head.oid, "new": tip, "paths": list(now)}, "follow.json")
-        repository.publish(moves, f"kb: {self.subjects[0] if self.subjects else 'inbox'}")
-        if now:
-            checkout.follow(repository, self.changes, tip, reserved)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(kb.state.path("follow.json"))
-        kb.index.settle(
-            [
-                path
-                for path in now
-                if path.startswith(f"{CONTENT}/") and "/sessions/" not in path and path.endswith(".md")
-            ]
-        )
+        publish(kb, self.head, moves, self.changes, f"kb: {self.subjects[0] if self.subjects else 'inbox'}")
+        numbers.tell(kb)
         if self.inbox:
             kb.index.set_note("inbox", moves[-1].new)
         return {move.ref: move.new for move in moves}
@@ -368,23 +396,5 @@ def _with_commit(verdict: Verdict, commits: Mapping[str, str]) -> Verdict:
     return verdict._replace(commit=branches[0] if branches else "")
 
 
-def _joined(candidate: Candidate, earlier: Candidate) -> Candidate:
-    """Return *candidate* with what an *earlier* sighting of it knew and it does not say."""
-    empty = {key: value for key, value in earlier._asdict().items() if value and not getattr(candidate, key)}
-    return candidate._replace(**{**empty, "evidence": tuple(dict.fromkeys((*earlier.evidence, *candidate.evidence)))})
-
-
-def finish_following(kb: "KnowledgeBase") -> None:
-    """Let the checkout follow a commit that was published by a process that ended before it could."""
-    intent = kb.state.load("follow.json")
-    if not isinstance(intent, dict):
-        return
-    repository = kb.repository
-    if repository.head().oid == intent.get("new"):
-        old, new = str(intent["old"]), str(intent["new"])
-        pairs = {p: (repository.blob(old, p) if old else None, repository.blob(new, p)) for p in intent["paths"]}
-        checkout.follow(
-            repository, {p: (before, now) for p, (before, now) in pairs.items() if now is not None}, new, set()
-        )
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(kb.state.path("follow.json"))
+def _ids(records: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(record.id for record in records))

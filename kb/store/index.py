@@ -42,6 +42,10 @@ SCHEMA = zlib.crc32(_TABLES.encode() + b"1") & 0x7FFFFFFF
 """The number of this schema; the digit counts the changes of meaning that the text above does not show."""
 
 
+IndexFailed = sqlite3.Error
+"""What is raised when the index cannot be kept: no space, a folder that cannot be written, a lock held too long."""
+
+
 class Found(NamedTuple):
     """A record and how well the index finds it answers: the lower the better (bm25)."""
 
@@ -260,11 +264,11 @@ class Index:
             self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
 
     def reread(self, paths: Iterable[str]) -> None:
-        """Read the files *paths* again, whatever `put` said of them."""
+        """Read the files *paths* again, whatever the index took them for."""
         for path in paths:
             try:
                 stamp = _stamp(os.stat(os.path.join(self.root, *path.split("/"))))
-            except OSError:
+            except FileNotFoundError:
                 stamp = ""
             self._read_again(path, stamp)
 

@@ -101,7 +101,9 @@ class Following:
         both = merged(self._repository, entry.data, before or b"", now)
         if both is not None:
             blob = self._repository.git("hash-object", "-w", "--stdin", stdin=both).decode().strip()
-            self._update(["--add", "-z", "--index-info"], f"{entry.mode} {blob}\t{self._repository.full(path)}\0".encode())
+            self._update(
+                ["--add", "-z", "--index-info"], f"{entry.mode} {blob}\t{self._repository.full(path)}\0".encode()
+            )
 
     def _update(self, arguments: Sequence[str], stdin: bytes) -> None:
         output = self._repository.output(["update-index", *arguments], stdin, self._index)

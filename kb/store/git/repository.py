@@ -36,7 +36,7 @@ class Head(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A ref from *old* to *new*; *old* "" means that the ref must not be there yet."""
+    """A ref from *old* to *new*; *old* "" means that the ref must not be there yet, *new* "" that it goes."""
 
     ref: str
     new: str
@@ -235,7 +235,14 @@ class Repository:
     def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
         """Return a new commit of *tree*, signed where the user's configuration says so."""
         encoding = ["-c", "i18n.commitEncoding=UTF-8"]
-        arguments = [*encoding, "commit-tree", tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
+        arguments = [
+            *encoding,
+            "commit-tree",
+            tree,
+            *(word for parent in parents for word in ("-p", parent)),
+            "-F",
+            "-",
+        ]
         if self._signs():
             arguments.insert(3, "-S")
         output = self.output(arguments, message.encode())
@@ -262,8 +269,7 @@ class Repository:
 
     def publish(self, moves: Sequence[Move], reason: str) -> None:
         """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
-        zero = "0" * len(moves[0].new)
-        lines = "".join(f"update {move.ref}\0{move.new}\0{move.old or zero}\0" for move in moves)
+        lines = "".join(map(_instruction, moves))
         end = time.monotonic() + PATIENCE
         while True:
             output = self.output(["update-ref", "-m", reason, "-z", "--stdin"], lines.encode())
@@ -279,9 +285,12 @@ class Repository:
                 raise failure(["update-ref"], output)
             time.sleep(0.02)
 
-    def delete(self, ref: str, old: str) -> None:
-        """Delete *ref* if it still points to *old*."""
-        self.git("update-ref", "-d", ref, old)
+
+def _instruction(move: Move) -> str:
+    """Return the line of `git update-ref --stdin -z` that makes *move*."""
+    if not move.new:
+        return f"delete {move.ref}\0{move.old}\0"
+    return f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
 
 
 def _is_free(lock: Callable[[], None]) -> bool:

@@ -1,0 +1,42 @@
+"""kb doctor."""
+
+import os
+import sys
+
+import click
+
+from kb.cli.door import json_option, print_json, spoken
+from kb.words import say
+
+_MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
+
+
+@click.command(short_help="Check that everything works.")
+@click.option("--fix", is_flag=True, help="Mend what is safe to mend: the index, old failures, leftovers.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
+    """Look at git, the repository, the index, the spool, the hooks and more; exit 1 where something failed."""
+    from kb import doctor
+    from kb.home import found
+
+    root = ctx.find_root().obj or found(os.getcwd(), os.environ) or ""
+    outcomes = doctor.examine(root, os.getcwd(), os.environ, fix=fix)
+    language = spoken()
+    if as_json:
+        print_json(
+            [
+                {
+                    **o._asdict(),
+                    "said": o.said.in_language(language),
+                    "remedy": o.remedy and o.remedy.in_language(language),
+                }
+                for o in outcomes
+            ]
+        )
+    for outcome in outcomes if not as_json else ():
+        mended = " " + say("(mended)").in_language(language) if outcome.mended and outcome.state == doctor.OK else ""
+        click.echo(f"{_MARKS[outcome.state]} {outcome.name}: {outcome.said.in_language(language)}{mended}")
+        if outcome.remedy:
+            click.echo(f"    → {outcome.remedy.in_language(language)}")
+    sys.exit(1 if any(outcome.state == doctor.FAILED for outcome in outcomes) else 0)

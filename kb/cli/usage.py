@@ -1,0 +1,35 @@
+"""Show what is wrong with a command line, in the language of the knowledge base."""
+
+import click
+
+from kb.cli.door import spoken
+from kb.words import Said, say
+
+
+def show_usage(error: click.ClickException) -> None:
+    """Print on stderr what is wrong and where the right use is told."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return
+    language = spoken(context)
+    click.echo(f"kb: {reason(error).in_language(language)}", err=True)
+    path = context.command_path if context else "kb"
+    click.echo(f"    → {say('see: {command} --help', command=path).in_language(language)}", err=True)
+
+
+def reason(error: click.ClickException) -> Said:
+    """Return what click complains of, in words that have a translation where it is one of the common ones."""
+    if isinstance(error, click.NoSuchOption):
+        return say("there is no option {name}", name=error.option_name)
+    if isinstance(error, click.MissingParameter) and error.param:
+        return say("{name} is missing", name=_name(error.param))
+    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
+        choices = ", ".join(map(str, error.param.type.choices))
+        return say("{name} must be one of: {choices}", name=_name(error.param), choices=choices)
+    return say("{problem}", problem=error.format_message())
+
+
+def _name(param: click.Parameter) -> str:
+    """Return what a person knows *param* by: its longest option, or its place in the usage line."""
+    return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name

@@ -1,0 +1,393 @@
+"""Check that everything works: a tuple of checks, each with its one remedy.
+
+A check answers with what it found. What it cannot foresee is a finding as well, never the end of the examination.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kb import markdown
+from kb.errors import KbError
+from kb.hosts import events, install
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.names import REVIEWS
+from kb.knowledge.running import leftovers
+from kb.record import Record
+from kb.store.git.command import run, scrubbed
+from kb.store.state import write_whole
+from kb.words import Said, say
+
+OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
+"""What a check can find; a note is worth knowing and no failure."""
+OLDEST_GIT = (2, 38)
+"""The first git whose plumbing does all that kb asks of it."""
+_SAMPLE = 500
+"""Records whose file is read again to compare it with the index."""
+_PATIENCE = 30
+"""Seconds the installed hook line may take."""
+
+
+class Found(NamedTuple):
+    """What a check found."""
+
+    state: str
+    said: Said
+    remedy: Said | None = None
+    """A remedy that fits better than the check's own."""
+
+
+class Place(NamedTuple):
+    """What is examined."""
+
+    root: str
+    """The knowledge base; "" for none."""
+    folder: str
+    """Where the one who asks works."""
+    environment: Mapping[str, str]
+    kb: KnowledgeBase | None = None
+    """The knowledge base, opened; None where it cannot be."""
+    problem: KbError | None = None
+    """Why it cannot be opened."""
+
+
+class Check(NamedTuple):
+    """One thing to look at."""
+
+    name: str
+    look: Callable[[Place], Found]
+    remedy: Said
+    mend: Callable[[Place], None] | None = None
+    """What makes it good without taking a risk."""
+
+
+class Outcome(NamedTuple):
+    """How a check went."""
+
+    name: str
+    state: str
+    said: Said
+    remedy: Said | None
+    """The one next step; None where there is nothing to do."""
+    mended: bool = False
+
+
+def examine(root: str, folder: str, environment: Mapping[str, str], *, fix: bool = False) -> list[Outcome]:
+    """Return how every check goes for the knowledge base at *root* ("" for none) and work in *folder*.
+
+    With *fix*, what can be mended without risk is mended and looked at again.
+    """
+    kb, problem = None, None
+    try:
+        kb = KnowledgeBase.at(root, environment) if root else None
+    except KbError as error:
+        problem = error
+    place = Place(root, folder, environment, kb, problem)
+    with kb or contextlib.nullcontext():
+        return [_outcome(check, place, fix=fix) for check in CHECKS]
+
+
+def _outcome(check: Check, place: Place, *, fix: bool) -> Outcome:
+    found, mended = _looked(check, place), False
+    if fix and check.mend and found.state in (NOTE, FAILED):
+        check.mend(place)
+        found, mended = _looked(check, place), True
+    remedy = (found.remedy or check.remedy) if found.state in (NOTE, FAILED) else None
+    return Outcome(check.name, found.state, found.said, remedy, mended)
+
+
+def _looked(check: Check, place: Place) -> Found:
+    if check.name in NEED_KB and place.kb is None:
+        return Found(SKIPPED, say("there is no knowledge base that can be opened"))
+    try:
+        return check.look(place)
+    except KbError as error:
+        return Found(FAILED, error.message, error.hint if str(error.hint) else None)
+    except Exception as error:  # what nobody foresaw is what a doctor is there to find
+        return Found(FAILED, say("{kind}: {problem}", kind=type(error).__name__, problem=error))
+
+
+def _opened(place: Place) -> KnowledgeBase:
+    assert place.kb is not None
+    return place.kb
+
+
+# -- git ---------------------------------------------------------------------------------------------
+
+
+def git_version(place: Place) -> Found:
+    """Look for a git that is new enough."""
+    text = run(["git", "--version"], scrubbed(place.environment)).out.decode("utf-8", "replace")
+    match = re.search(r"(\d+)\.(\d+)", text)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
+    said = say("git {version}", version=text.removeprefix("git version").strip())
+    return Found(OK if version >= OLDEST_GIT else FAILED, said)
+
+
+def repository(place: Place) -> Found:
+    """Look whether git works in the repository and a commit could be made now."""
+    kept = _opened(place).repository
+    kept.git("rev-parse", "--is-inside-work-tree")
+    if busy := kept.not_now():
+        return Found(FAILED, busy.message, busy.hint)
+    head = kept.head()
+    return Found(OK, say("{path}, on {branch}", path=kept.top, branch=head.ref.removeprefix("refs/heads/")))
+
+
+def identity(place: Place) -> Found:
+    """Look whether git knows whose the commits are."""
+    output = _opened(place).repository.output(["var", "GIT_AUTHOR_IDENT"])
+    if output.code:
+        return Found(FAILED, say("git does not know who you are; commits are made as kb@localhost"))
+    return Found(OK, say("{name}", name=output.out.decode("utf-8", "replace").rpartition(">")[0] + ">"))
+
+
+def state_folder(place: Place) -> Found:
+    """Look whether git ignores what belongs to this clone only."""
+    kb = _opened(place)
+    if kb.repository.git("ls-files", "-z", "--", kb.repository.full(".kb")):
+        remedy = say("run: git rm -r --cached {path}", path=kb.repository.full(".kb"))
+        return Found(FAILED, say("files of {path} are tracked by git", path=".kb/"), remedy)
+    if kb.repository.output(["check-ignore", "-q", kb.repository.full(".kb/index.db")]).code:
+        return Found(FAILED, say("git does not ignore {path}", path=".kb/"))
+    return Found(OK, say("git ignores {path}", path=".kb/"))
+
+
+def _ignore_state_folder(place: Place) -> None:
+    kb = _opened(place)
+    kb.state.made()
+    write_whole(kb.state.path(".gitignore"), b"*\n")
+
+
+# -- the knowledge base ------------------------------------------------------------------------------
+
+
+def settings(place: Place) -> Found:
+    """Look whether there is a knowledge base with settings that hold."""
+    if place.problem:
+        hint = place.problem.hint
+        message = say("{problem}", problem=_with_place(place.problem))
+        return Found(FAILED, message, hint if str(hint) else say("mend {path}", path="kb.toml"))
+    if not place.root:
+        return Found(FAILED, say("there is no knowledge base here"), say("make one: kb init"))
+    return Found(OK, say("{path}", path=os.path.join(place.root, "kb.toml")))
+
+
+def _with_place(error: KbError) -> Said:
+    """Return the message of *error* behind the place it names."""
+    where = f"{error.path}:{error.line}" if error.line else error.path
+    return say("{where}: {message}", where=where, message=error.message) if where else error.message
+
+
+def index(place: Place) -> Found:
+    """Look whether the index can be read and says what the files say."""
+    kb = _opened(place)
+    kept = kb.fresh()
+    files = _record_files(kb.root)
+    broken = {path for path, _, _ in kept.broken()}
+    records = {record.path: record for record in kept.records()}
+    if files != broken | records.keys():
+        wrong = len(files ^ (broken | records.keys()))
+        return Found(FAILED, say("the index and the files differ in {n} paths", n=wrong))
+    step = max(1, len(records) // _SAMPLE)
+    for path in sorted(records)[::step]:
+        with open(os.path.join(kb.root, *path.split("/")), "rb") as file:
+            if _bare(markdown.read(file.read(), path)) != _bare(records[path]):
+                return Found(FAILED, say("the index differs from {path}", path=path))
+    return Found(OK, say("{n} records", n=len(records)))
+
+
+def _bare(record: Record) -> Record:
+    """Return *record* without the wording of its headings: the index knows a section by its name."""
+    return record._replace(sections=tuple(s._replace(heading="" if s.name else s.heading) for s in record.sections))
+
+
+def _record_files(root: str) -> set[str]:
+    found = set()
+    for folder, folders, names in os.walk(os.path.join(root, "content", "anchors")):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = [os.path.join(folder, name) for name in names if name.endswith(".md") and not name.startswith(".")]
+        found |= {os.path.relpath(path, root).replace(os.sep, "/") for path in paths if not os.path.islink(path)}
+    return found
+
+
+def _rebuild_index(place: Place) -> None:
+    kb = _opened(place)
+    kb.close()
+    for end in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(kb.state.path("index.db") + end)
+    kb.fresh()
+
+
+def records(place: Place) -> Found:
+    """Look for files that are no readable records."""
+    broken = _opened(place).fresh().broken()
+    if not broken:
+        return Found(OK, say("every record can be read"))
+    return Found(FAILED, say("{n} files cannot be read as records: {path}", n=len(broken), path=broken[0][0]))
+
+
+def reviews(place: Place) -> Found:
+    """Count the reviews that wait for a person."""
+    n = len(_opened(place).repository.refs(REVIEWS.rstrip("/")))
+    return Found(NOTE if n else OK, say("{n} reviews are open", n=n))
+
+
+def spool(place: Place) -> Found:
+    """Count what waits to be written."""
+    n = len(_opened(place).state.spooled())
+    return Found(NOTE if n else OK, say("{n} writes wait for the next call", n=n))
+
+
+def unreadable(place: Place) -> Found:
+    """Look for spooled files that were set aside."""
+    folders = {os.path.dirname(path) for path in _opened(place).state.spooled()} | {_opened(place).state.path("spool")}
+    found = []
+    for folder in sorted(folders):
+        with contextlib.suppress(OSError):
+            found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".unreadable")]
+    if not found:
+        return Found(OK, say("nothing was set aside"))
+    return Found(FAILED, say("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))
+
+
+def sessions(place: Place) -> Found:
+    """Count what sessions left that ended without a word."""
+    kb = _opened(place)
+    n = len(leftovers(kb.state, kb.now()))
+    return Found(NOTE if n else OK, say("{n} sessions left something more than 30 days ago", n=n))
+
+
+def _clear_sessions(place: Place) -> None:
+    import shutil
+
+    kb = _opened(place)
+    for path in leftovers(kb.state, kb.now()):
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+
+
+# -- hooks -------------------------------------------------------------------------------------------
+
+
+def failures(place: Place) -> Found:
+    """Look for hooks that failed."""
+    rows = events.failures(place.root)
+    if not rows:
+        return Found(OK, say("no hook has failed"))
+    last = rows[-1]
+    said = say(
+        "{n} hooks failed, last {event} at {time}: {problem}",
+        n=len(rows), event=last["event"], time=last["time"], problem=last["error"],
+    )  # fmt: skip
+    return Found(FAILED, said)
+
+
+def _clear_failures(place: Place) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(place.root, ".kb", events.FAILURES))
+
+
+def hooks(place: Place) -> Found:
+    """Look whether kb is connected to the agent hosts, at every event."""
+    for host in install.HOSTS:
+        found = [
+            h for path in install.settings_files(host, place.folder, place.environment) for h in install.hooks_in(path)
+        ]
+        if not found:
+            return Found(NOTE, say("no hooks are installed for {host}", host=host))
+        missing = [event for event in install.HOSTS[host].TIMEOUTS if event not in {hook.event for hook in found}]
+        if missing:
+            return Found(FAILED, say("{host} has no hook at {events}", host=host, events=", ".join(missing)))
+    return Found(OK, say("installed for {hosts}", hosts=", ".join(install.HOSTS)))
+
+
+def hook_line(place: Place) -> Found:
+    """Run each installed hook line that changes nothing, as a host would, and look whether it succeeds."""
+    lines = {
+        hook.command
+        for host in install.HOSTS
+        for number, path in enumerate(install.settings_files(host, place.folder, place.environment))
+        for hook in install.hooks_in(path)
+        if hook.event == "SubagentStart" and (number == 0 or _is_trusted(hook.command))
+    }
+    if not lines:
+        return Found(SKIPPED, say("there is no hook line to run"))
+    for line in sorted(lines):
+        if problem := _run_line(line, place):
+            return Found(FAILED, problem)
+    return Found(OK, say("{line} runs", line=min(lines)))
+
+
+def _is_trusted(line: str) -> bool:
+    """Tell whether a line from a project's settings calls this kb: a project must not make a doctor run a program."""
+    return shlex.split(line)[0] == install.agent_command()
+
+
+def _run_line(line: str, place: Place) -> Said | None:
+    import subprocess
+
+    payload = {"hook_event_name": "SubagentStart", "session_id": "kb-doctor", "agent_type": "kb-doctor"}
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], input=json.dumps({**payload, "cwd": place.root}).encode(), capture_output=True,
+            env={**place.environment, "KB_HOME": place.root}, cwd=place.root, timeout=_PATIENCE, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return say("{line} takes longer than {n} seconds", line=line, n=_PATIENCE)
+    if done.returncode == 0:
+        return None
+    words = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return say("{line} ends with {code}: {problem}", line=line, code=done.returncode, problem=words)
+
+
+# -- the rest ----------------------------------------------------------------------------------------
+
+
+def model(place: Place) -> Found:
+    """Look whether the user's language model command is there."""
+    import shutil
+
+    command = place.environment.get("KB_LLM_CMD", "")
+    if not command:
+        return Found(OK, say("KB_LLM_CMD is not set; extraction works offline"))
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return Found(FAILED, say("KB_LLM_CMD cannot be read: {problem}", problem=error))
+    if not words or not shutil.which(words[0], path=place.environment.get("PATH")):
+        return Found(FAILED, say("KB_LLM_CMD names no program: {command}", command=command))
+    return Found(OK, say("{command}", command=command))
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("git", git_version, say("install git 2.38 or newer")),
+    Check("settings", settings, say("see: kb config")),
+    Check("repository", repository, say("make git status work there")),
+    Check("identity", identity, say("run: git config --global user.name NAME; git config --global user.email ADDRESS")),
+    Check("state folder", state_folder, say("run: kb doctor --fix"), _ignore_state_folder),
+    Check("index", index, say("run: kb doctor --fix"), _rebuild_index),
+    Check("records", records, say("see: kb check")),
+    Check("reviews", reviews, say("decide them: kb review")),
+    Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
+    Check("set aside", unreadable, say("read the file, save what it holds by hand, and delete it")),
+    Check("sessions", sessions, say("run: kb doctor --fix"), _clear_sessions),
+    Check("hook failures", failures, say("mend the cause, then: kb doctor --fix"), _clear_failures),
+    Check("hooks", hooks, say("run: kb hooks install claude")),
+    Check("hook line", hook_line, say("run: kb hooks install claude")),
+    Check("model", model, say("set KB_LLM_CMD to a command that can be run, or unset it")),
+)
+"""What is looked at, in order. A new check is a function and a line here."""
+
+NEED_KB = frozenset({
+    "repository", "identity", "state folder", "index", "records", "reviews", "spool", "set aside", "sessions",
+    "hook line",
+})  # fmt: skip
+"""The checks that ask the knowledge base."""

@@ -1,0 +1,172 @@
+"""Decide a review: accept it, reject it, or ask for a decision where the code is hosted."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kb import markdown
+from kb.errors import BadRecord, Busy, GitFailed, NeedsPerson
+from kb.knowledge.names import REJECTED
+from kb.knowledge.publish import publish
+from kb.knowledge.review import Review, one_review, reasons
+from kb.record import Status, Verdict
+from kb.store.git import checkout
+from kb.store.git.checkout import Changes
+from kb.store.git.repository import LostRace, Move, message
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.write import Writing
+
+_RACES = 10
+
+
+def accept(kb: "KnowledgeBase", name: str) -> Verdict:
+    """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
+    from kb.knowledge.write import Writing
+
+    writing = Writing(kb, "", "")
+    for _ in range(_RACES):
+        try:
+            with writing.transaction():
+                return _accepted(writing, one_review(kb, name))
+        except LostRace:
+            continue
+    raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
+
+
+def _accepted(writing: "Writing", review: Review) -> Verdict:
+    kb, head = writing.kb, writing.head
+    _not_checked_out(kb, review)
+    tree = _merged_tree(kb, head.oid, review)
+    subject = f"Accept [{review.record.id}] {review.record.title}"
+    words = message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
+    commit = kb.repository.commit_tree(tree, [head.oid, review.tip], words)
+    changes = _changes(kb, head.oid, commit, review)
+    moves = [Move(head.ref, commit, head.oid), Move(f"refs/heads/{review.branch}", "", review.tip)]
+    publish(kb, head, moves, changes, f"kb: {subject}")
+    kb.index.refresh()
+    record = markdown.read(kb.repository.blob(commit, review.path) or b"", review.path)
+    replaced = [old for old in review.against if old != record.id]
+    said = say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("accepted")
+    return writing.verdict("updated", record, [said])._replace(commit=commit)
+
+
+def _merged_tree(kb: "KnowledgeBase", head: str, review: Review) -> str:
+    """Return the tree of the merge; raise NeedsPerson where both sides changed the same lines."""
+    options = ["--write-tree", "-z", "--name-only", "--no-messages"]
+    output = kb.repository.output(["merge-tree", *options, head, review.tip])
+    tree, *names = output.out.decode("utf-8", "replace").split("\0")
+    if output.code == 1:
+        raise NeedsPerson(
+            say("the review and this branch both changed {paths}", paths=", ".join(name for name in names if name)),
+            hint=say("git merge {branch}", branch=review.branch),
+        )
+    if output.code:
+        raise GitFailed(
+            say("git {command} failed: {problem}", command="merge-tree", problem=output.error.strip()),
+            hint=say("git merge {branch}", branch=review.branch),
+        )
+    return tree.strip()
+
+
+def _changes(kb: "KnowledgeBase", head: str, commit: str, review: Review) -> Changes:
+    """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
+    names = kb.repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
+    found = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
+    by_hand = say("git merge {branch}", branch=review.branch)
+    if outside := [name for name in found if not name.startswith(kb.repository.prefix)]:
+        raise NeedsPerson(say("the review changes {path}, which is no record", path=outside[0]), hint=by_hand)
+    paths = [kb.repository.own(name) for name in found]
+    before = kb.repository.blobs([(head, path) for path in paths])
+    now = kb.repository.blobs([(commit, path) for path in paths])
+    for path, was, will in zip(paths, before, now, strict=True):
+        if path == review.path:
+            _readable(path, will, review)
+        if was is not None and will is not None and checkout.clashes(kb.repository, head, path, was, will):
+            raise NeedsPerson(
+                say("{path} has changes on the same lines that are not committed", path=path),
+                hint=say("commit them first: git commit {path}", path=path),
+            )
+    return dict(zip(paths, zip(before, now, strict=True), strict=True))
+
+
+def _readable(path: str, data: bytes | None, review: Review) -> None:
+    try:
+        markdown.read(data or b"", path)
+    except BadRecord as error:
+        raise NeedsPerson(error.message, hint=say("mend it on {branch}", branch=review.branch)) from None
+
+
+def _not_checked_out(kb: "KnowledgeBase", review: Review) -> None:
+    """Raise NeedsPerson while a work tree has the branch, which taking it away would leave without a commit."""
+    form = "--format=%(worktreepath)"
+    place = kb.repository.git("for-each-ref", form, f"refs/heads/{review.branch}").decode("utf-8", "replace").strip()
+    if place:
+        raise NeedsPerson(
+            say("{branch} is checked out in {path}", branch=review.branch, path=place),
+            hint=say("check out the branch that is to have it: git switch -"),
+        )
+
+
+def reject(kb: "KnowledgeBase", name: str) -> Verdict:
+    """Do what closing the pull request would do: take the branch away; it stays under `refs/kb/rejected/`."""
+    repository = kb.repository
+    with repository.locked():
+        review = one_review(kb, name)
+        _not_checked_out(kb, review)
+        ref = stem = REJECTED + review.branch.removeprefix("kb/review/")
+        number = 1
+        while repository.ref(ref):
+            number += 1
+            ref = f"{stem}-{number}"
+        moves = [Move(ref, review.tip, ""), Move(f"refs/heads/{review.branch}", "", review.tip)]
+        try:
+            repository.publish(moves, "kb: reject")
+        except LostRace:
+            raise Busy(say("{branch} has just been moved", branch=review.branch), hint=say("look again")) from None
+    return Verdict(
+        "updated", review.record.title, review.record.kind, review.record.id, review.record.uid, review.record.scope,
+        status=str(Status.REJECTED), reasons=(kb.words(say("rejected; it is kept under {ref}", ref=ref)),),
+        commit=review.tip,
+    )  # fmt: skip
+
+
+# -- asking others --------------------------------------------------------------------------------
+
+
+def request(kb: "KnowledgeBase", name: str, remote: str, *, open_it: bool) -> list[str]:
+    """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
+    import shlex
+    import shutil
+
+    from kb.store.git.command import run
+
+    review = one_review(kb, name)
+    repository = kb.repository
+    url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
+    if not url:
+        raise GitFailed(
+            say("there is no remote {remote}", remote=remote), hint=say("git remote add {remote} URL", remote=remote)
+        )
+    target = repository.head().ref.removeprefix("refs/heads/")
+    options = ["-o", "merge_request.create", "-o", f"merge_request.target={target}"] if "gitlab" in url else []
+    repository.git("push", *options, remote, f"refs/heads/{review.branch}:refs/heads/{review.branch}")
+    command = _opening(kb, review, target, url)
+    if not open_it or not shutil.which(command[0]):
+        return [shlex.join(command)]
+    output = run(command, kb.environment)
+    if output.code:
+        raise GitFailed(say("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
+    return [output.out.decode("utf-8", "replace").strip()]
+
+
+def _opening(kb: "KnowledgeBase", review: Review, target: str, url: str) -> Sequence[str]:
+    """Return the command that opens the request at the host of *url*."""
+    title, body = f"Decide [{review.record.id}] {review.record.title}", reasons(kb, review)
+    if "gitlab" in url:
+        return [
+            "glab", "mr", "create", "--source-branch", review.branch, "--target-branch", target,
+            "--title", title, "--description", body,
+        ]  # fmt: skip
+    return ["gh", "pr", "create", "--head", review.branch, "--base", target, "--title", title, "--body", body]

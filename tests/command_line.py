@@ -1,0 +1,60 @@
+"""Run kb as a person does: in this process where that shows the same, since a process for each command takes minutes."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+from kb.cli import main
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    error: str
+
+
+def run(place: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> Ran:
+    """Run kb in the folder *place*; an exception that would show a traceback comes out of here."""
+    out, error = io.BytesIO(), io.BytesIO()
+    code: object = 0
+    with (
+        _within(place, environment),
+        _input(stdin),
+        redirect_stdout(io.TextIOWrapper(out, "utf-8", write_through=True)),
+        redirect_stderr(io.TextIOWrapper(error, "utf-8", write_through=True)),
+    ):
+        try:
+            main(list(arguments))
+        except SystemExit as leave:
+            code = leave.code or 0
+        return Ran(int(str(code)), out.getvalue().decode("utf-8"), error.getvalue().decode("utf-8"))
+
+
+@contextmanager
+def _within(place: Path, environment: dict[str, str]) -> Iterator[None]:
+    """Work in the folder *place* with more in the *environment*."""
+    folder, before = os.getcwd(), dict(os.environ)
+    os.chdir(place)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        os.chdir(folder)
+
+
+@contextmanager
+def _input(data: bytes) -> Iterator[None]:
+    """Let *data* come from stdin."""
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(data), "utf-8")
+    try:
+        yield
+    finally:
+        sys.stdin = before

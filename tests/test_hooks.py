@@ -1,0 +1,346 @@
+"""Every event as a host sends it: real processes, payloads on stdin, and nothing ever stops the agent."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import git
+from talk import EN, PASSING, ZH, add, called, said, transcript
+
+from kb.hosts import events
+from kb.knowledge import KnowledgeBase
+from kb.text import tokens
+
+EVENTS = {
+    "session-start": "SessionStart", "user-prompt": "UserPromptSubmit", "pre-compact": "PreCompact", "stop": "Stop",
+    "subagent-stop": "SubagentStop", "subagent-start": "SubagentStart", "session-end": "SessionEnd",
+}  # fmt: skip
+
+
+class Answer:
+    """What a hook printed and how it ended."""
+
+    def __init__(self, done: "subprocess.CompletedProcess[bytes]") -> None:
+        self.code, self.error = done.returncode, done.stderr.decode()
+        self.output: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
+        self.context = str(self.output.get("hookSpecificOutput", {}).get("additionalContext", ""))
+        self.message = str(self.output.get("systemMessage", ""))
+
+
+class Host:
+    """An agent host with a knowledge base in use and a folder to work in."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root, self.folder = root, folder
+        folder.mkdir(exist_ok=True)
+
+    def process(self, word: str) -> "subprocess.Popen[bytes]":
+        code = "from kb.hosts import main; main()"
+        return subprocess.Popen(
+            [sys.executable, "-c", code, word], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "KB_HOME": str(self.root)}, cwd=self.folder,
+        )  # fmt: skip
+
+    def raw(self, word: str, data: bytes) -> Answer:
+        process = self.process(word)
+        out, error = process.communicate(data, timeout=60)
+        return Answer(subprocess.CompletedProcess([], process.returncode, out, error))
+
+    def payload(self, word: str, session: str, path: str, **more: Any) -> bytes:
+        given = {
+            "session_id": session,
+            "transcript_path": path,
+            "cwd": str(self.folder),
+            "hook_event_name": EVENTS[word],
+        }
+        return json.dumps({**given, "permission_mode": "default", **more}).encode()
+
+    def send(self, word: str, session: str = "s1", path: str = "", **more: Any) -> Answer:
+        return self.raw(word, self.payload(word, session, path, **more))
+
+    def kb(self) -> KnowledgeBase:
+        return KnowledgeBase(str(self.root), os.environ)
+
+
+@pytest.fixture
+def host(root: Path, tmp_path: Path) -> Host:
+    """A host that works in a folder of its own."""
+    return Host(root, tmp_path / "work")
+
+
+# -- the loop --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spoken", "prompt", "named", "why"),
+    [(ZH, "后端框架应该用 FastAPI 还是 Flask？", "FastAPI", "类型提示"),
+     (EN, "Do API responses have to go through the Sanitizer?", "Sanitizer", "compliance audits")],
+    ids=["zh", "en"],
+)  # fmt: skip
+def test_a_later_session_is_told_what_an_earlier_one_decided(
+    host: Host, tmp_path: Path, spoken: str, prompt: str, named: str, why: str
+) -> None:
+    path = transcript(tmp_path / "t.jsonl", spoken)
+    ended = host.send("session-end", "s1", path, reason="other")
+    assert (ended.code, ended.output) == (0, {})
+    started = host.send("session-start", "s2", str(tmp_path / "new.jsonl"), source="startup")
+    assert started.code == 0 and "[D001]" in started.message and "kb rm D001" in started.message
+    answer = host.send("user-prompt", "s2", str(tmp_path / "new.jsonl"), prompt=prompt)
+    assert answer.code == 0 and "[D001]" in answer.context and named in answer.context and why in answer.context
+    assert tokens(answer.context) <= host.kb().config.prompt_tokens
+    again = host.send("session-start", "s3", "", source="startup")
+    assert again.message == "" and len(host.kb().sessions()) == 1
+
+
+@pytest.mark.parametrize(
+    "prompt", ["hi", "thanks!", "你好", "好的，继续", "", "   ", "?", "👍", "run the tests please", "ok"]
+)
+def test_small_talk_is_not_answered(host: Host, tmp_path: Path, prompt: str) -> None:
+    host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH, EN))
+    answer = host.send("user-prompt", "s2", prompt=prompt)
+    assert (answer.code, answer.output) == (0, {})
+
+
+def test_an_empty_knowledge_base_says_nothing(host: Host) -> None:
+    for word, more in (
+        ("session-start", {"source": "startup"}), ("user-prompt", {"prompt": "which framework?"}),
+        ("subagent-start", {"agent_id": "a", "agent_type": "Explore"}),
+    ):  # fmt: skip
+        answer = host.send(word, **more)
+        assert (answer.code, answer.output, answer.error) == (0, {}, ""), word
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork", "", 7])
+def test_a_start_restores_the_compact_form_where_it_was_lost(host: Host, tmp_path: Path, source: object) -> None:
+    host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH), trigger="auto", custom_instructions="")
+    answer = host.send("session-start", "s1", source=source)
+    assert answer.code == 0 and ("缩形态上下文" in answer.context) == (source in ("compact", "resume"))
+    assert len(answer.context) <= 10_000 and tokens(answer.context) <= host.kb().config.start_tokens
+    assert "缩形态上下文" not in host.send("session-start", "other", source=source).context
+
+
+def test_a_sub_agent_is_told_by_its_role_and_task(host: Host, tmp_path: Path) -> None:
+    host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH, EN))
+    parent = tmp_path / "parent.jsonl"
+    parent.write_text(
+        said("user", "go") + called("Agent", {"subagent_type": "Plan", "prompt": "plan the FastAPI backend"})
+    )
+    more = {"agent_id": "a1"}
+    told = host.send("subagent-start", "s2", str(parent), agent_type="Plan", **more)
+    assert "FastAPI" in told.context and "Sanitizer" not in told.context
+    for agent_type in ("general-purpose", "耳", ""):
+        assert host.send("subagent-start", "s2", str(parent), agent_type=agent_type, **more).output == {}
+
+
+def test_what_is_written_is_told(host: Host, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    told = host.send("stop", "s1", path, stop_hook_active=False)
+    assert "[D001]" in told.message and "content/anchors/projects/work/D001-" in told.message
+    flask = "决定：后端统一使用 Flask 框架，因为团队更熟悉，影响整体架构。"
+    told = host.send("stop", "s2", transcript(tmp_path / "u.jsonl", flask))
+    assert "kb review show kb/review/" in told.message
+
+
+def test_a_passing_note_is_gone_at_the_end(host: Host, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", PASSING, ZH, "继续。")
+    host.send("pre-compact", "s1", path)
+    notes = host.root / ".kb" / "active" / "s1" / "notes.jsonl"
+    assert "注释掉登录测试" in notes.read_text("utf-8")
+    assert "注释掉登录测试" in host.send("session-start", "s1", path, source="compact").context
+    host.send("session-end", "s1", path)
+    assert not notes.parent.exists()
+    host.send("session-start", "s2", source="startup")
+    assert "注释掉登录测试" not in git(host.root, "grep", "-h", "-e", ".", "HEAD", "--", "content")
+
+
+# -- side by side ----------------------------------------------------------------------------------
+
+
+def test_sessions_side_by_side_never_meet(host: Host, tmp_path: Path) -> None:
+    texts = [f"决定：第{n}号服务统一使用独立的数据库，因为隔离故障，影响整体架构。" for n in range(4)]
+    paths = [transcript(tmp_path / f"{n}.jsonl", text) for n, text in enumerate(texts)]
+    running = [(host.process("pre-compact"), n) for n in range(4)]
+    answers = []
+
+    def talk(process: "subprocess.Popen[bytes]", n: int) -> None:
+        answers.append(process.communicate(host.payload("pre-compact", f"session-{n}", paths[n]), timeout=60))
+
+    threads = [threading.Thread(target=talk, args=pair) for pair in running]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [process.returncode for process, _ in running] == [0] * 4, answers
+    kb = host.kb()
+    for n in range(4):
+        compact = (host.root / ".kb" / "active" / f"session-{n}" / "compact.md").read_text("utf-8")
+        assert [m for m in range(4) if f"第{m}号" in compact] == [n]
+    assert {session.session for session in kb.sessions()} == {f"session-{n}" for n in range(4)}
+    assert len(kb.records()) + len(kb.reviews()) + len(kb.held()) == 4
+    assert git(host.root, "status", "--porcelain") == "" and kb.state.spooled() == []
+
+
+def test_an_ended_session_lands_once_though_two_start(host: Host, tmp_path: Path) -> None:
+    host.send("session-end", "s1", transcript(tmp_path / "t.jsonl", ZH))
+    running = [host.process("session-start") for _ in range(3)]
+    threads = [
+        threading.Thread(target=p.communicate, args=(host.payload("session-start", f"n{n}", "", source="startup"),))
+        for n, p in enumerate(running)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kb = host.kb()
+    assert len(kb.sessions()) == 1 and [r.occurrences for r in kb.records()] == [1]
+    assert kb.state.spooled() == []
+
+
+def test_the_pause_of_one_session_is_no_pause_for_another(host: Host, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    host.send("stop", "s1", path)
+    add(path, EN)
+    assert host.send("stop", "s1", path).message == ""
+    other = transcript(tmp_path / "u.jsonl", "约束：所有金额必须使用整数分存储，因为浮点误差会导致对账失败，影响架构。")
+    assert host.send("stop", "s2", other).message != ""
+    assert "Sanitizer" in host.send("pre-compact", "s1", path).message
+
+
+def test_a_sub_agents_last_words_are_not_lost(host: Host, tmp_path: Path) -> None:
+    main, agent = transcript(tmp_path / "main.jsonl", "好的。"), transcript(tmp_path / "agent.jsonl", ZH)
+    more = {"agent_id": "a1", "agent_type": "Explore", "agent_transcript_path": agent}
+    assert "[D001]" in host.send("subagent-stop", "s1", main, **more).message
+    add(agent, EN)
+    host.send("subagent-stop", "s1", main, **more)
+    host.send("session-end", "s1", main)
+    assert "Sanitizer" in host.send("session-start", "s2", source="startup").message
+
+
+# -- whatever comes --------------------------------------------------------------------------------
+
+PAYLOADS: list[bytes] = [
+    b"", b"   ", b"{}", b"[]", b"null", b"7", b'"x"', b"{", b"\xff\xfe\x00", b"NaN", b"[" * 100_000, b'{"a":' * 5000,
+    b'{"session_id": null, "transcript_path": 7, "cwd": [], "prompt": {}, "source": {}}',
+    b'{"session_id": "\\ud800", "transcript_path": "\\u0000", "cwd": "\\u0000x", "prompt": "\\udfff"}',
+    b'{"session_id": "../../x", "transcript_path": "/", "cwd": "/does/not/exist", "prompt": "x"}',
+    b'{"session_id": "' + b"y" * 5000 + b'", "transcript_path": "~/none.jsonl", "new_field": {"deep": [1]}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", EVENTS)
+def test_no_payload_stops_the_agent(host: Host, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    from kb import hosts
+
+    monkeypatch.setenv("KB_HOME", str(host.root))
+    monkeypatch.chdir(host.folder)
+    for data in PAYLOADS:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        with pytest.raises(SystemExit) as left:
+            hosts.main([word])
+        assert left.value.code in (0, 1), data[:60]
+    assert git(host.root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("word", ["pre-compact", "stop", "subagent-stop", "session-end", "subagent-start"])
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "empty", "binary", "unset"])
+def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, kind: str) -> None:
+    path = tmp_path / "t.jsonl"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind in ("empty", "binary"):
+        path.write_bytes(b"" if kind == "empty" else bytes(range(256)) * 4000)
+    began = time.monotonic()
+    answer = host.send(word, "s1", "" if kind == "unset" else str(path), agent_id="a", agent_type="Explore")
+    assert answer.code == 0 and time.monotonic() - began < 20
+    host.send("session-start", "s2", source="startup")
+    spooled = host.root / ".kb" / "spool"
+    assert not spooled.exists() or not any(spooled.iterdir()), "nothing is spooled that cannot be read"
+
+
+def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
+    assert host.send("pre-compact", "s1", str(tmp_path / "none.jsonl")).code == 0
+    (row,) = events.failures(str(host.root))
+    assert row["event"] == "PreCompact" and "none.jsonl" in row["error"]
+
+
+@pytest.mark.parametrize("word", ["pre-compact", "session-end", "stop"])
+def test_broken_settings_lose_nothing(host: Host, tmp_path: Path, word: str) -> None:
+    good = (host.root / "kb.toml").read_bytes()
+    (host.root / "kb.toml").write_text("language = [", encoding="utf-8")
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    for _ in range(2):
+        assert host.send(word, "s1", path).code == 1
+    (host.root / "kb.toml").write_bytes(good)
+    assert "[D001]" in host.send("session-start", "s2", source="startup").message
+    assert [row["event"] for row in events.failures(str(host.root))] == [EVENTS[word]] * 2
+    assert len(host.kb().records()) == 1
+
+
+@pytest.mark.parametrize("word", ["pre-compact", "session-end", "stop"])
+def test_a_state_folder_that_cannot_be_written_loses_nothing(host: Host, tmp_path: Path, word: str) -> None:
+    import shutil
+
+    shutil.rmtree(host.root / ".kb", ignore_errors=True)
+    (host.root / ".kb").write_text("in the way")
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    for _ in range(2):
+        assert host.send(word, "s1", path).code in (0, 1)
+    (host.root / ".kb").unlink()
+    host.send("session-start", "s2", source="startup")
+    assert len(host.kb().records()) == 1 and len(host.kb().sessions()) == 1
+
+
+@pytest.mark.parametrize("mark", ["index.lock", "MERGE_HEAD"])
+def test_a_busy_repository_gets_the_session_later(host: Host, tmp_path: Path, mark: str) -> None:
+    lock = host.root / ".git" / mark
+    lock.write_text("0" * 40)
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    assert host.send("pre-compact", "s1", path).code == 0
+    assert "FastAPI" in (host.root / ".kb" / "active" / "s1" / "compact.md").read_text("utf-8")
+    assert host.send("session-start", "s1", path, source="compact").code == 0
+    lock.unlink()
+    host.send("session-start", "s2", source="startup")
+    assert len(host.kb().records()) == 1 and len(host.kb().sessions()) == 1
+    assert git(host.root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("where", [0, 4000])
+def test_a_damaged_index_loses_nothing(host: Host, tmp_path: Path, where: int) -> None:
+    host.send("pre-compact", "s0", transcript(tmp_path / "a.jsonl", EN))
+    index = host.root / ".kb" / "index.db"
+    data = bytearray(index.read_bytes())
+    data[where : where + 9000] = b"\xaa" * 9000
+    index.write_bytes(data)
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    assert host.send("pre-compact", "s1", path).code in (0, 1)
+    assert host.send("user-prompt", "s1", prompt="FastAPI?").code in (0, 1)
+    for end in ("", "-wal", "-shm"):
+        Path(f"{index}{end}").unlink(missing_ok=True)
+    host.send("session-start", "s2", source="startup")
+    assert {"FastAPI" in r.title for r in host.kb().records()} == {True, False}
+
+
+def test_failures_are_kept_in_a_ring(root: Path) -> None:
+    for number in range(60):
+        events.remember_failure(str(root), "Stop", ValueError(f"{number} 错误"))
+    rows = events.failures(str(root))
+    assert len(rows) <= 50 and rows[-1]["error"] == "ValueError: 59 错误"
+    (root / ".kb" / events.FAILURES).write_bytes(b"\xff not json\n")
+    assert events.failures(str(root)) == []
+
+
+def test_a_session_end_is_fast(host: Host, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", *["好的。" * 1000] * 300)
+    began = time.monotonic()
+    host.send("session-end", "s1", path)
+    assert time.monotonic() - began < 1.5
