@@ -12,12 +12,10 @@ ROOT = Path(kb.__file__).parent
 
 
 def calls(source: str) -> Iterator[ast.Call]:
-    """Yield every call of `say` in *source*, by its name or as an attribute."""
+    """Yield every call of the function `say` in *source*; a method of that name is something else."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and node.args:
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name == "say":
-                yield node
+        if isinstance(node, ast.Call) and node.args and getattr(node.func, "id", "") == "say":
+            yield node
 
 
 def literals(node: ast.expr) -> list[str] | None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from docs.templates import calls, literals, missing, placeholders, templates, unreadable
+from docs.templates import ROOT, calls, literals, missing, placeholders, templates, unreadable
 from kb.words import say
 from kb.words_zh import CHECKING, DOORS, GROUND, KNOWLEDGE, RULES, STORE, ZH
 
@@ -43,9 +43,14 @@ def test_only_the_empty_hint_is_said_by_name() -> None:
     assert [place.partition(":")[0] for place in unreadable()] == ["kb/errors.py"]
 
 
-def test_the_collector_reads_choices_and_attributes() -> None:
-    found = [literals(call.args[0]) for call in calls("say('a' if x else 'b'); words.say('c', y=1); said('d'); say(z)")]
-    assert found == [["a", "b"], ["c"], None]
+def test_the_collector_reads_choices_and_leaves_methods_alone() -> None:
+    found = [literals(call.args[0]) for call in calls("say('a' if x else 'b'); plan.say(kb, y); said('d'); say(z)")]
+    assert found == [["a", "b"], None]
+
+
+def test_say_is_never_called_by_another_name() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in ROOT.rglob("*.py")]
+    assert not any(re.search(r"words\.say\(|\bsay as \w", source) for source in sources)
 
 
 def test_a_sentence_is_told_in_both_languages() -> None:
