@@ -1,7 +1,10 @@
 """The docs say what the code does: pages are fresh, commands explain themselves, examples parse, links lead on."""
 
+import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from kb.config import HELP, Config
 from kb.hosts import EVENTS
 
 ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(([^()\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -41,6 +45,9 @@ def examples(program: str) -> Iterator[tuple[str, list[str]]]:
                     words = shlex.split(call, comments=True)
                     if words[:1] == [program]:
                         yield shown(page), words[1:]
+
+
+RECORDS = [example for example in examples("kb") if example[1][:2] == ["write", "--kind"] and "…" not in example[1]]
 
 
 @pytest.mark.parametrize("name", ["commands.md", "configuration.md", "kinds.md", "candidates.md"])
@@ -96,6 +103,12 @@ def test_every_example_of_a_command_parses(page: str, words: list[str]) -> None:
         assert found is not None, f"{page}: kb {' '.join(words)}"
         command, words = found, words[1:]
     command.make_context(command.name, list(words), resilient_parsing=False)
+
+
+@pytest.mark.parametrize(("page", "words"), RECORDS)
+def test_every_example_of_a_record_passes_the_gate(page: str, words: list[str], root: Path) -> None:
+    done = subprocess.run([BIN / "kb", *words, "--json"], cwd=root, capture_output=True, text=True, check=False)
+    assert [verdict["verdict"] for verdict in json.loads(done.stdout)] == ["created"], f"{page}: {done.stdout}"
 
 
 @pytest.mark.parametrize(("page", "words"), list(examples("kb-hook")))
