@@ -86,6 +86,7 @@ def usage(command: click.Command) -> str:
     words = ["[OPTIONS]"] if any(isinstance(p, click.Option) for p in command.params) else []
     for argument in (p for p in command.params if isinstance(p, click.Argument)):
         shown = argument.metavar or choices(argument.type) or str(argument.name).upper()
+        shown = shown.removesuffix("...").strip("[]")
         words.append((shown if argument.required else f"[{shown}]") + ("…" if argument.nargs == -1 else ""))
     if isinstance(command, click.Group):
         words.append("COMMAND" if not command.invoke_without_command else "[COMMAND]")
