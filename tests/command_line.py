@@ -1,4 +1,4 @@
-"""Run kb as a person does: in this process where that shows the same, since a process for each command takes minutes."""
+"""Run kb as a person does, but in this process where that shows the same: one for each command would take minutes."""
 
 import io
 import os

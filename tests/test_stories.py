@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import command_line
 import pytest
+from command_line import Ran
 
 from kb.knowledge.make import make
 
@@ -119,19 +120,19 @@ class Teller:
             self.place = (self.place / command[3:]).resolve()
             return ()
         plain = command.startswith("kb ") and not _SHELL.search(command)
-        out, error, code = command_line.run(self.place, *shlex.split(command)[1:]) if plain else self._shell(command)
+        code, out, error = command_line.run(self.place, *shlex.split(command)[1:]) if plain else self._shell(command)
         self.days.add(time.strftime("%Y-%m-%d"))
         rows = [("\\" if _OURS.match(row) else "") + row for row in self._lines(out)]
         rows += [f"2> {row}".rstrip() for row in self._lines(error)]
         return (*rows, f"? {code}") if code else tuple(rows)
 
-    def _shell(self, command: str) -> tuple[str, str, int]:
+    def _shell(self, command: str) -> Ran:
         """Run what needs a shell."""
         path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", "-c", command], cwd=self.place, env={**os.environ, "PATH": path}, capture_output=True, check=False
         )
-        return done.stdout.decode("utf-8"), done.stderr.decode("utf-8"), done.returncode
+        return Ran(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
 
     def _lines(self, text: str) -> tuple[str, ...]:
         """Return the lines of *text*, what differs from run to run replaced."""

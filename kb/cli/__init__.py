@@ -49,7 +49,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
-        return list(COMMANDS)
+        return [*COMMANDS]  # `list` is a module in here
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command, imported now."""

@@ -121,8 +121,11 @@ def _named(writing: "Writing", arrivals: Sequence[Brought]) -> list[Brought]:
     index = writing.kb.index
     present = index.records()
     same = {_mark(record): record for record in present}
-    taken = {(record.scope, record.id) for record in present}
-    taken |= {(scope_of(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.broken()}
+    unreadable = {(scope_of(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.broken()}
+    for scope, record_id in unreadable:
+        if _ID.fullmatch(record_id):
+            index.reserve(scope, record_id)
+    taken = {(record.scope, record.id) for record in present} | unreadable
     found = list(arrivals)
     unnamed: list[int] = []
     for place, one in enumerate(arrivals):

@@ -1,8 +1,35 @@
 % en: check the records, and mend what can be mended
+
 $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Orders live in PostgreSQL, unlike [D044]" --why "It has transactions and we run it already" --area architecture
+created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
+2>           not given: alternatives, impact, verification, rollback
+2>           large impact: architecture
+2>           → complete it: kb edit D001
+
 $ kb check
+content/anchors/global/D001-use-postgresql-for-orders.md:15: error: [D044] names no record [citation]
+    → correct the id; if it is no citation, write it in code marks: `[D044]`
+2> records: 1; errors: 1, warnings: 0, in files: 1
+? 1
+
 $ kb check --json
+[
+  {
+    "rule": "citation",
+    "severity": "error",
+    "path": "content/anchors/global/D001-use-postgresql-for-orders.md",
+    "line": 15,
+    "message": "[D044] names no record",
+    "fix": "correct the id; if it is no citation, write it in code marks: `[D044]`",
+    "fixable": false
+  }
+]
+? 1
+
 $ kb check --format github
+::error file=content/anchors/global/D001-use-postgresql-for-orders.md,line=15,title=kb%3A citation::[D044] names no record%0A→ correct the id; if it is no citation, write it in code marks: `[D044]`
+? 1
+
 % A record written by hand, without a uid.
 $ cat > content/anchors/global/C001-every-message-is-redacted.md <<END
 > ---
@@ -25,16 +52,66 @@ $ cat > content/anchors/global/C001-every-message-is-redacted.md <<END
 >
 > <!-- USER_BLOCK_END -->
 > END
+
 $ kb check content/anchors/global/C001-every-message-is-redacted.md
+content/anchors/global/C001-every-message-is-redacted.md:2: error: there is no uid, so the record would not survive a new number [uid]
+    → let kb give it one: kb check --fix
+2> records: 2; errors: 1, warnings: 0, in files: 1; settled by kb check --fix: 1
+? 1
+
 $ kb check --fix content/anchors/global/C001-every-message-is-redacted.md
+2> records: 2; nothing to complain of
+
 $ git status --short
+?? content/anchors/global/C001-every-message-is-redacted.md
+
 $ kb check nowhere.md
+2> kb: nowhere.md: there is no such file or folder
+? 1
+
 $ kb check /
+2> kb: /: it is not in the knowledge base <dir>
+? 1
+
 % Conflict markers and half a file are named; the others go on.
 $ printf -- '---\nid: P001\nkind: pitfall\ntitle: "Half a fi' > content/anchors/global/P001-half.md
+
 $ printf -- '---\nid: P002\nkind: pitfall\ntitle: Two sides of one file\n<<<<<<< HEAD\nstatus: proposed\n=======\nstatus: accepted\n>>>>>>> theirs\n---\n' > content/anchors/global/P002-two.md
+
 $ kb check content/anchors/global/P001-half.md content/anchors/global/P002-two.md
+content/anchors/global/P001-half.md:1: error: the frontmatter is never closed [frontmatter]
+    → end it with a line ---
+content/anchors/global/P001-half.md:4: error: the marker <!-- MACHINE_BLOCK_START --> is missing [markers]
+    → put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own
+content/anchors/global/P002-two.md:5: error: git's conflict markers stand in the file [conflict-markers]
+    → resolve the merge, then: git add content/anchors/global/P002-two.md
+2> records: 2; errors: 3, warnings: 0, in files: 2
+? 1
+
 $ kb list
+C001   ⚠️ proposed  Every message is redacted  (global)
+D001   ⚠️ proposed  Use PostgreSQL for orders  (global)
+2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
+2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
+2>     → left out until it is mended; see: kb check
+
 $ kb search orders
+D001   Use PostgreSQL for orders  (global)
+       «Orders» live in PostgreSQL, unlike [D044] It has transactions and we run it already
+2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
+2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
+2>     → left out until it is mended; see: kb check
+
 $ kb show P001
+2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
+2>     → mend the file by hand; see: kb check
+? 1
+
 $ kb write --kind decision --title "Keep invoices for ten years" --decision "Invoices are kept for ten years" --why "The law" --area compliance
+created   [D002] Keep invoices for ten years  content/anchors/global/D002-keep-invoices-for-ten-years.md
+2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
+2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
+2>     → left out until it is mended; see: kb check
+2>           not given: alternatives, impact, verification, rollback
+2>           large impact: compliance
+2>           → complete it: kb edit D002

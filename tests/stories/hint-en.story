@@ -1,11 +1,99 @@
 % en: what an agent is told before it starts, and after its plan is fixed
+
 $ kb hint t1 -k API
+No related anchors yet.
+
 $ kb write --kind pitfall --title "The payment API times out under load" --decision "Calls to the payment API take over a minute at noon" --why "Its rate limit is per account" --area performance
+created   [P001] The payment API times out under load  content/anchors/global/P001-the-payment-api-times-out-under-load.md
+2>           large impact: performance
+
 $ kb write --kind constraint --title "Every API answer is redacted" --decision "An answer of the API passes the sanitiser" --why "Compliance" --area compliance
+created   [C001] Every API answer is redacted  content/anchors/global/C001-every-api-answer-is-redacted.md
+2>           not given: alternatives, impact, verification, rollback
+2>           large impact: compliance
+2>           large impact: security (“redacted”)
+2>           ≈ 0.12 [P001] The payment API times out under load
+2>           → complete it: kb edit C001
+
 $ kb write --kind pattern --title "Retry API calls with a growing pause" --decision "Failed API calls are tried again after 1, 2, 4 seconds" --why "Most failures are short" --area modules
+created   [M001] Retry API calls with a growing pause  content/anchors/global/M001-retry-api-calls-with-a-growing-pause.md
+2>           large impact: modules
+2>           reusable: a pattern is made to be used again
+2>           ≈ 0.23 [C001] Every API answer is redacted
+2>           ≈ 0.17 [P001] The payment API times out under load
+
 $ kb write --kind decision --title "Version the API in its path" --decision "The API has its version in the path" --alternatives "A header" --why "Caches understand it" --impact src/api/ --verification "make test-api" --rollback "Serve both for a year" --area architecture
+created   [D001] Version the API in its path  content/anchors/global/D001-version-the-api-in-its-path.md
+2>           large impact: architecture
+2>           large impact: performance (“Caches”)
+2>           ≈ 0.32 [P001] The payment API times out under load
+2>           ≈ 0.24 [M001] Retry API calls with a growing pause
+2>           ≈ 0.18 [C001] Every API answer is redacted
+
 $ kb hint t1 -k API
+## [T1] Before you start
+
+⚠️ **Related risks**:
+- [P001] The payment API times out under load
+
+📌 **Constraints to keep in mind**:
+- [C001] Every API answer is redacted (⚠️ unverified)
+
+🔄 **Reusable patterns**:
+- [M001] Retry API calls with a growing pause
+
+---
+\> For reference only; it decides nothing
+
 $ kb hint t2 -k API
+## [T2] Design reference
+
+📜 **Past decisions**:
+| ID | Decision | Why |
+|----|------|------|
+| [D001] | Version the API in its path | Caches understand it |
+
+🔙 **Rollback experience**:
+- D001: Serve both for a year
+
+---
+\> For reference only; the decision is yours
+
 $ kb hint avatar --avatar ear --task "Understand what the API is for"
+
 $ kb spawn --avatar body --task "Write the API client"
+## Hints
+## [T1] Before you start
+
+⚠️ **Related risks**:
+- [P001] The payment API times out under load
+
+📌 **Constraints to keep in mind**:
+- [C001] Every API answer is redacted (⚠️ unverified)
+
+🔄 **Reusable patterns**:
+- [M001] Retry API calls with a growing pause
+
+---
+\> For reference only; it decides nothing
+
+## [T2] Design reference
+
+📜 **Past decisions**:
+| ID | Decision | Why |
+|----|------|------|
+| [D001] | Version the API in its path | Caches understand it |
+
+🔙 **Rollback experience**:
+- D001: Serve both for a year
+
+---
+\> For reference only; the decision is yours
+
+## Your task
+Write the API client
+
 $ kb hint t3
+2> kb: MOMENT must be one of: t1, t2, avatar
+2>     → see: kb hint --help
+? 2

@@ -1,7 +1,26 @@
 % zh: 收件箱
+
 $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设置页按钮用蓝色" --why "设计师喜欢" --session s1
+暂留      把按钮颜色改成蓝色
+2>           未过门槛：没有重复出现，影响不大，也不可复用
+2>           → 说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 --affects-future yes；或者等它再在 1 个会话中出现
+
 $ kb write --kind decision --title "手工排列导入语句" --decision "导入语句由人手工排列" --why "团队的习惯" --session s1
+暂留      手工排列导入语句
+2>           未过门槛：没有重复出现，影响不大，也不可复用
+2>           → 说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 --affects-future yes；或者等它再在 1 个会话中出现
+
 $ kb inbox
+9503f6faac13  ×1  决策: 把按钮颜色改成蓝色  (global)
+b55f763b44fe  ×1  决策: 手工排列导入语句  (global)
+
 $ kb inbox promote 9503f6faac13
+新建      [D001] 把按钮颜色改成蓝色  content/anchors/global/D001-把按钮颜色改成蓝色.md
+2>           未给出：alternatives, impact, verification, rollback
+2>           → 请补全：kb edit D001
+
 $ kb inbox
+b55f763b44fe  ×1  决策: 手工排列导入语句  (global)
+
 $ kb list
+D001   ⚠️ 待验证  把按钮颜色改成蓝色  (global)

@@ -1,21 +1,68 @@
 % none: make a knowledge base
+
 $ kb init my-kb
+<dir>/my-kb
+2>   + content/.gitattributes
+2>   + content/anchors/global/.gitkeep
+2>   + content/anchors/projects/.gitkeep
+2>   + content/sessions/.gitkeep
+2>   + kb.toml
+
 % Again: what is there stays as it is.
 $ kb init my-kb
+<dir>/my-kb
+
 $ cd my-kb
+
 $ git log --format=%s
+Make a knowledge base
+
 $ git status --short
+
 $ kb list
+
 $ kb check
+2> records: 0; nothing to complain of
+
 % With a workflow and a pre-commit configuration.
 $ kb init ../with-ci --ci --name "Team base" --language zh
+<dir>/with-ci
+2>   + .github/workflows/kb.yml
+2>   + .pre-commit-config.yaml
+2>   + content/.gitattributes
+2>   + content/anchors/global/.gitkeep
+2>   + content/anchors/projects/.gitkeep
+2>   + content/sessions/.gitkeep
+2>   + kb.toml
+
 $ grep -c "kb check" ../with-ci/.github/workflows/kb.yml
+1
+
 % Inside a code repository.
 $ git init -q -b main ../shop
+
 $ cd ../shop
+
 $ kb init --here
+<dir>/shop
+2>   + content/.gitattributes
+2>   + content/anchors/global/.gitkeep
+2>   + content/anchors/projects/.gitkeep
+2>   + content/sessions/.gitkeep
+2>   + kb.toml
+
 $ cat .gitattributes
+2> cat: .gitattributes: No such file or directory
+? 1
+
 % What cannot be.
 $ kb init --here somewhere
+2> kb: give a PATH or --here, not both
+2>     → see: kb init --help
+? 2
+
 $ touch a-file
+
 $ kb init a-file
+2> kb: <dir>/shop/a-file is a file
+? 1

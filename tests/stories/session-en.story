@@ -1,11 +1,66 @@
 % en: save, list and load a session
+
 $ cat > s.jsonl <<END
 > {"type":"user","uuid":"u1","parentUuid":null,"sessionId":"0a1b2c3d-1111-4222-8333-444455556666","cwd":"/tmp/shop","timestamp":"2026-11-20T08:00:00.000Z","message":{"role":"user","content":"Choose a cache for the order endpoint and write the decision down"}}
 > {"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"0a1b2c3d-1111-4222-8333-444455556666","cwd":"/tmp/shop","timestamp":"2026-11-20T08:01:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I compared Redis with a local cache.\n\nDecision: The order endpoint caches stock in Redis, because all instances of the architecture must share it.\n\nConstraint: Every cache key must carry the tenant prefix, because data of different tenants must never mix (security)."}]}}
 > END
+
 $ kb session save --transcript s.jsonl
+created   [D001] The order endpoint caches stock in Redis  content/anchors/projects/shop/D001-the-order-endpoint-caches-stock-in-redis.md
+created   [C001] Every cache key must carry the tenant prefix  content/anchors/projects/shop/C001-every-cache-key-must-carry-the-tenant-prefix.md
+content/sessions/shop-<stamp>-0a1b2c3d
+2>           not given: alternatives, impact, verification, rollback
+2>           large impact: architecture
+2>           large impact: performance (“caches”)
+2>           → complete it: kb edit D001
+2>           not given: alternatives, impact, verification, rollback
+2>           large impact: security
+2>           large impact: performance (“cache”)
+2>           ≈ 0.35 [D001] The order endpoint caches stock in Redis
+2>           → complete it: kb edit C001
+
 $ kb session list
+<time>  shop-<stamp>-0a1b2c3d  +2  Choose a cache for the order endpoint and write the decision down
+
 $ kb session load 0a1b2c3d
+## 🔸 缩形态上下文
+
+【任务】Choose a cache for the order endpoint and write the decision down
+
+【已决策】
+- The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)
+
+【约束】
+- Every cache key must carry the tenant prefix
+
+【当前进度】
+- 已完成: none
+- 进行中: I compared Redis with a local cache
+- 待处理: none
+
+【锚点引用】
+- [D001]
+- [C001]
+2> → <dir>/content/sessions/shop-<stamp>-0a1b2c3d/hui-output.json
+2> → <dir>/content/sessions/shop-<stamp>-0a1b2c3d/shi-result.json
+
 $ kb list
+C001   ⚠️ proposed  Every cache key must carry the tenant prefix  (project/shop)
+D001   ⚠️ proposed  The order endpoint caches stock in Redis  (project/shop)
+
 $ kb session save --transcript s.jsonl --json
+{
+  "session": "0a1b2c3d-1111-4222-8333-444455556666",
+  "compact": "## 🔸 缩形态上下文\n\n【任务】Choose a cache for the order endpoint and write the decision down\n\n【已决策】\n- The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)\n\n【约束】\n- Every cache key must carry the tenant prefix\n\n【当前进度】\n- 已完成: none\n- 进行中: I compared Redis with a local cache\n- 待处理: none\n\n【锚点引用】\n- [D001]\n- [C001]\n",
+  "candidates": [],
+  "verdicts": [],
+  "archive": "shop-<stamp>-0a1b2c3d",
+  "notes": [
+    "saved already"
+  ]
+}
+
 $ kb session list --since soon
+2> kb: soon is no day
+2>     → use today, yesterday, week or 2026-11-21
+? 1
