@@ -152,7 +152,7 @@ def state_folder(place: Place) -> Found:
     if kb.repository.git("ls-files", "-z", "--", kb.repository.full(".kb")):
         remedy = say("run: git rm -r --cached {path}", path=kb.repository.full(".kb"))
         return Found(FAILED, say("files of {path} are tracked by git", path=".kb/"), remedy)
-    if kb.repository.output(["check-ignore", "-q", kb.repository.full(".kb/index.db")]).code:
+    if kb.repository.git("ls-files", "-z", "--others", "--exclude-standard", "--", kb.repository.full(".kb")):
         return Found(FAILED, say("git does not ignore {path}", path=".kb/"))
     return Found(OK, say("git ignores {path}", path=".kb/"))
 

@@ -164,12 +164,14 @@ def _ours(text: str) -> list[tuple[str, int, int, Hook]]:
 
 
 def is_ours(command: str) -> bool:
-    """Tell whether a hook's *command* calls `kb-hook` with an event."""
+    """Tell whether a hook's *command* calls `kb-hook` with an event, and nothing else."""
     try:
-        words = shlex.split(command)
+        program, event, *more = shlex.split(command)
     except ValueError:
         return False
-    return len(words) > 1 and os.path.basename(words[0]) == PROGRAM and words[1] in {*EVENTS, *EVENTS.values()}
+    if os.path.basename(program) != PROGRAM or event not in {*EVENTS, *EVENTS.values()}:
+        return False
+    return not more or (more[0] == "--host" and more[1:] in ([host] for host in HOSTS))
 
 
 # -- with and without kb's hooks -------------------------------------------------------------------
@@ -255,10 +257,17 @@ def _joined(before: bytes, text: str) -> bytes:
 
 def _proved(origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
-    others = json.loads(without_hooks(_text(origin or b"", path)) or "{}")
-    if len(_ours(text)) != hooks or json.loads(without_hooks(text)) != others:
+    if len(_ours(text)) != hooks or _others(text) != _others(_text(origin or b"", path)):
         raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=_MEND)
     return _joined(origin or b"", text)
+
+
+def _others(text: str) -> dict[str, Any]:
+    """Return what settings say besides kb's hooks; an event without a hook says nothing."""
+    left = without_hooks(text)
+    settings: dict[str, Any] = json.loads(left) if left.strip() else {}
+    hooks = {event: groups for event, groups in settings.pop("hooks", {}).items() if groups}
+    return {**settings, **({"hooks": hooks} if hooks else {})}
 
 
 def apply(change: Change, environment: Mapping[str, str]) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kb.knowledge.review import Review, Sides
     from kb.knowledge.session import Saved
     from kb.reading.hints import Hint
+    from kb.store.git.command import Started
     from kb.store.git.history import Change
 
 
@@ -42,6 +43,7 @@ class KnowledgeBase:
         self.config = settings.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
         self._index: Index | None = None
+        self._looking: Started | None = None
 
     @classmethod
     def open(
@@ -71,6 +73,9 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Close what is open."""
+        if self._looking:
+            self._looking.ended()
+            self._looking = None
         if self._index:
             self._index.close()
             self._index = None
@@ -104,9 +109,25 @@ class KnowledgeBase:
         return self._index
 
     def fresh(self, *, thorough: bool = True) -> Index:
-        """Return the index, brought up to the files first."""
-        self.index.refresh(thorough=thorough)
+        """Return the index, brought up to the files first.
+
+        Not *thorough*: a file edited in place may be missed until the next thorough look. A saved file that replaces
+        the old one, a new one and a deleted one are seen.
+        """
+        if thorough:
+            from kb.knowledge import fresh
+
+            fresh.refresh(self, self._looking)
+            self._looking = None
+        else:
+            self.index.refresh(edited=())
         return self.index
+
+    def look(self) -> None:
+        """Let git look for edited files while the caller prepares a question; the next `fresh` uses what it finds."""
+        from kb.knowledge import fresh
+
+        self._looking = fresh.look(self)
 
     # words
 
@@ -297,7 +318,9 @@ class KnowledgeBase:
 
         Looked for in *scope* first, then globally, then anywhere if only one has it; raise UnknownId otherwise.
         """
-        return one_named(self.fresh(), name, scope)
+        index = self.fresh(thorough=False)
+        record = one_named(index, name, scope)
+        return record if index.is_current(record.path) else one_named(self.fresh(), name, scope)
 
     def broken(self) -> list[BadRecord]:
         """Return why each file that should hold a record cannot be read, as of the last answer."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kb import markdown
 from kb.errors import BadRecord, Busy, GitFailed, NeedsPerson
 from kb.knowledge.names import REJECTED
-from kb.knowledge.publish import publish
+from kb.knowledge.publish import is_record, publish
 from kb.knowledge.review import Review, one_review, reasons
 from kb.record import Status, Verdict
 from kb.store.git import checkout
@@ -45,7 +45,7 @@ def _accepted(writing: "Writing", review: Review) -> Verdict:
     changes = _changes(kb, head.oid, commit, review)
     moves = [Move(head.ref, commit, head.oid), Move(f"refs/heads/{review.branch}", "", review.tip)]
     publish(kb, head, moves, changes, f"kb: {subject}")
-    kb.index.refresh()
+    kb.index.reread(path for path in changes if is_record(path))
     record = markdown.read(kb.repository.blob(commit, review.path) or b"", review.path)
     replaced = [old for old in review.against if old != record.id]
     said = say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("accepted")

@@ -5,11 +5,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kb.knowledge import numbers
+from kb.knowledge import fresh, numbers
 from kb.knowledge.names import CONTENT
 from kb.store.git import checkout
 from kb.store.git.checkout import CLEAN, FAILED, Changes
 from kb.store.git.repository import Head, LostRace, Move
+from kb.store.index import IndexFailed
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -25,18 +26,24 @@ def publish(kb: "KnowledgeBase", head: Head, moves: Sequence[Move], changes: Cha
     """
     if not changes:
         kb.repository.publish(moves, reason)
+        numbers.tell(kb)
         return {}
     edited = [path for path, (before, _) in changes.items() if before is not None]
     tip = moves[0].new
     with checkout.held(kb.repository) as following:
         if kb.repository.head() != head:
             raise LostRace(head.ref)
+        was_settled = fresh.is_settled(kb)
         reserved = checkout.staged(kb.repository, head.oid, edited)
         _intend(kb, head.oid, tip, list(changes))
         kb.repository.publish(moves, reason)
         outcomes = following.follow(changes, tip, reserved)
-    _intend(kb, head.oid, tip, [path for path, outcome in outcomes.items() if outcome == FAILED])
-    _settle(kb, outcomes)
+    with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
+        _intend(kb, head.oid, tip, [path for path, outcome in outcomes.items() if outcome == FAILED])
+        _settle(kb, outcomes)
+        if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
+            fresh.settle(kb)
+        numbers.tell(kb)
     return outcomes
 
 

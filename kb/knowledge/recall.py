@@ -78,9 +78,7 @@ def hint(kb: "KnowledgeBase", moment: str, keywords: Sequence[str], *, project: 
     return written
 
 
-def hint_for_avatar(
-    kb: "KnowledgeBase", avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False
-) -> str:
+def hint_for_avatar(kb: "KnowledgeBase", avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
     """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
 
     *quiet* leaves out the hint that would say that there is nothing.
@@ -97,7 +95,10 @@ def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL)
         return ""
     index = kb.fresh(thorough=False)
     wanted = Filter(scopes=_scopes(project))
-    hits = [Hit(record, score) for record, score in index.search(expression, wanted, _PROBED)]
+    found = index.search(f"{{title tags}} : ({expression})" if expression else "", wanted, _PROBED)
+    if len(found) < kb.config.hint_items:
+        found += index.search(expression, wanted, _PROBED)
+    hits = [Hit(record, score) for record, score in found]
     hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
     total = index.count(wanted)
     frequency = index.frequencies(queries.subjects(prompt), int(total * rank.COMMON) + 1)
@@ -106,7 +107,7 @@ def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL)
     )
     records = list({hit.record.path: hit.record for hit in best}.values())
     if any(not index.is_current(record.path) for record in records[: kb.config.hint_items]):
-        index.refresh()
+        kb.fresh()
         return answer_to_prompt(kb, prompt, project=project)
     written = hints.prompt_hint(records, kb.config)
     _remember(kb, "prompt", written.shown)

@@ -15,6 +15,7 @@ from kb.words import Said, say
 from kb.writing import merge
 from kb.writing.contradict import contradiction
 from kb.writing.dedup import similarity
+from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -104,8 +105,13 @@ def propose(
     before = {old.path: writing.text_of(old.path) for old in olds}
     if lacking := [path for path, data in before.items() if data is None]:
         return hold_uncommitted(writing, candidate, lacking[0], reasons, alike)
-    record = writing.new_record(candidate)._replace(status=Status.ACCEPTED)
-    record = record._replace(supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds)))))
+    record = writing.new_record(candidate)
+    if lacking := missing_sections(record):
+        reasons = [*reasons, say("not given: {sections}", sections=", ".join(lacking))]
+        if kb.config.missing == "refuse":
+            return writing.refused(candidate, reasons, say("add what is missing"))
+    record = record._replace(
+        status=Status.ACCEPTED,supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds)))))
     plan = Plan(_free_branch(writing, record), "", record.path, record, record.supersedes, "")
     plan.changes[record.path] = markdown.render(record, kb.config.language).encode()
     for path, data in before.items():

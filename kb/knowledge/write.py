@@ -66,6 +66,7 @@ class Writing:
 
     def forget(self) -> None:
         """Drop everything planned."""
+        self.is_published = False
         self.changes: dict[str, tuple[bytes | None, bytes]] = {}
         self.subjects: list[str] = []
         self.uids: list[str] = []
@@ -110,6 +111,8 @@ class Writing:
                 with self.kb.index.changing(keep=keep):
                     yield
         except (OSError, IndexFailed) as error:
+            if self.is_published:
+                return
             problem = getattr(error, "strerror", None) or str(error)
             raise Busy(say("{path} cannot be written: {problem}", path=self.kb.root, problem=problem)) from None
 
@@ -363,7 +366,7 @@ class Writing:
         if not moves:
             return {}
         publish(kb, self.head, moves, self.changes, f"kb: {self.subjects[0] if self.subjects else 'inbox'}")
-        numbers.tell(kb)
+        self.is_published = True
         if self.inbox:
             kb.index.set_note("inbox", moves[-1].new)
         return {move.ref: move.new for move in moves}

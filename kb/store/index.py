@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kb import markdown
 from kb.errors import BadRecord
 from kb.record import LIVE, Record, Section
 from kb.text import folded, index_terms, normalise
@@ -129,35 +128,53 @@ class Index:
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT" if keep else "ROLLBACK")
+        try:
+            self._db.execute("COMMIT" if keep else "ROLLBACK")
+        except sqlite3.Error:
+            self._db.execute("ROLLBACK")
+            raise
 
     # keeping up with the files
 
-    def refresh(self, *, thorough: bool = True) -> bool:
-        """Bring the index up to the checkout and tell whether anything had changed.
+    def refresh(self, edited: Iterable[str] | None = None) -> list[str]:
+        """Bring the index up to the checkout and return the paths of the files that were read again.
 
-        Not *thorough*: folders whose own stamp is unchanged are taken as unchanged, so that an edit in place is
-        missed until the next thorough look (a saved file that replaces the old one is seen).
+        *edited* names the files that may have been edited in place; None looks at every file. New, replaced and
+        deleted files are always found: they change the stamp of their folder.
         """
         known = {path: (stamp, tally) for path, stamp, tally in self._db.execute("SELECT * FROM folders")}
         seen = {path: stamp for top in self.folders for path, stamp in self._folders_below(top)}
         stale = {path for path, stamp in seen.items() if path not in known or known[path][0] != stamp}
-        if thorough:
+        if edited is None:
             stale |= {path for path in seen.keys() - stale if self._tally(path) != known[path][1]}
         gone = known.keys() - seen.keys()
-        if not stale and not gone:
-            return False
-        changed = self._changed_files(stale | gone)
+        changed = {path: stamp for path in edited or () if (stamp := self._new_stamp(path)) is not None}
+        if not stale and not gone and not changed:
+            return []
+        changed.update(self._changed_files(stale | gone))
         with self.changing():
             for path, stamp in changed.items():
                 self._read_again(path, stamp)
             for path in gone:
                 self._db.execute("DELETE FROM folders WHERE path = ?", (path,))
-            for path in stale:
-                self._db.execute(
-                    "INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, seen[path], self._known_tally(path))
-                )
-        return bool(changed)
+            for path in stale | {p.rpartition("/")[0] for p in changed} & seen.keys():
+                row = (path, seen[path], self._known_tally(path))
+                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
+        return list(changed)
+
+    def _new_stamp(self, path: str) -> str | None:
+        """Return the stamp of the file *path* ("" when it is gone), or None if the index knows it as it is."""
+        row = self._db.execute(
+            "SELECT stamp FROM records WHERE path = ?1 UNION SELECT stamp FROM broken WHERE path = ?1", (path,)
+        )
+        known = row.fetchone()
+        if not path.endswith(".md") or not path.startswith(tuple(folder + "/" for folder in self.folders)):
+            return None
+        try:
+            stamp = _stamp(os.stat(os.path.join(self.root, *path.split("/")), follow_symlinks=False))
+        except OSError:
+            stamp = ""
+        return None if (known[0] if known else "") == stamp else stamp
 
     def _tally(self, folder: str) -> str:
         """Return the sum of the stamps of the files in *folder*: one number to compare instead of a row for each."""
@@ -172,8 +189,16 @@ class Index:
         return str(total)
 
     def _known_tally(self, folder: str) -> str:
-        stamps = self._db.execute(_STAMPS_OF_FOLDER, (*_between(folder), *_between(folder)))
-        return str(sum(_stamp_weight(stamp) for _, stamp in stamps))
+        return str(sum(map(_stamp_weight, self._stamps(folder).values())))
+
+    def _stamps(self, folder: str) -> dict[str, str]:
+        """Return path and stamp of the files in *folder* as the index knows them."""
+        return dict(self._db.execute(_STAMPS_OF_FOLDER, (*_between(folder), *_between(folder))).fetchall())
+
+    def _names_in(self, folder: str) -> Iterator[str]:
+        """Yield the names in *folder* that may be records."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            yield from (n for n in os.listdir(os.path.join(self.root, folder)) if n[-3:] == ".md" and n[0] != ".")
 
     def _folders_below(self, folder: str) -> Iterator[tuple[str, str]]:
         place = os.path.join(self.root, folder)
@@ -219,6 +244,8 @@ class Index:
         self._forget(path)
         if not stamp:
             return
+        from kb import markdown
+
         try:
             with open(os.path.join(self.root, *path.split("/")), "rb") as file:
                 record = markdown.read(file.read(), path)
@@ -260,8 +287,10 @@ class Index:
             folders.add(path.rpartition("/")[0])
         for folder in folders:
             stat = os.stat(os.path.join(self.root, *folder.split("/")))
-            row = (folder, f"{stat.st_mtime_ns}:{stat.st_ino}", self._known_tally(folder))
-            self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
+            stamps = self._stamps(folder)
+            if len(stamps) == sum(1 for _ in self._names_in(folder)):
+                row = (folder, f"{stat.st_mtime_ns}:{stat.st_ino}", str(sum(map(_stamp_weight, stamps.values()))))
+                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
 
     def reread(self, paths: Iterable[str]) -> None:
         """Read the files *paths* again, whatever the index took them for."""
@@ -273,6 +302,8 @@ class Index:
             self._read_again(path, stamp)
 
     def _insert(self, record: Record, stamp: str) -> None:
+        from kb.citations import citations
+
         body = "\n".join([*(section.text for section in record.sections), record.user])
         tags = " ".join((*record.tags, *record.impact, record.id))
         values = (
@@ -290,7 +321,7 @@ class Index:
         facets += [("claim", key, value) for key, value in record.claims.items()]
         facets += [("supersedes", target, "") for target in record.supersedes]
         facets += [("amends", target, "") for target in record.amends]
-        facets += [("cites", cited, f"{project}:{line}") for project, cited, line in markdown.citations(body)]
+        facets += [("cites", cited, f"{project}:{line}") for project, cited, line in citations(body)]
         self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", [(n, *facet) for facet in facets])
         self.reserve(record.scope, record.id)
 

@@ -108,12 +108,11 @@ updated   [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 $ kb review
 
 $ kb list
-D001   ⚠️ proposed  Use PostgreSQL for orders  (global)
+D001   ❌ superseded  Use PostgreSQL for orders  (global)
 D002   ✅ accepted  Use MongoDB for orders  (global)
 
 $ kb history D001
 <time>  seeded    Add [D001] Use PostgreSQL for orders  <commit>
-<time>  dormant   until a task needs it  <commit>
 <time>  obsolete  Replace [D001] by [D002] Use MongoDB for orders  <commit>
 
 $ git status --short

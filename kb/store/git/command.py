@@ -35,33 +35,55 @@ def scrubbed(environment: Mapping[str, str], **more: str) -> dict[str, str]:
             "GIT_LITERAL_PATHSPECS": "1", **more}  # fmt: skip
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> Output:
-    """Run a command found on PATH and return how it ended.
+class Started:
+    """A command that runs while its caller does something else.
 
     `posix_spawn` on files in memory where the system has both: no pipes to dead-lock on, and a hook saves the
     5 ms that importing `subprocess` costs.
     """
-    if not hasattr(os, "memfd_create"):
-        return _run_with_pipes(arguments, environment, stdin)
-    files = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("in", "out", "err")]
-    try:
-        if stdin:
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> None:
+        """Start a command found on PATH."""
+        self._files: list[int] = []
+        self._output: Output | None = None
+        if not hasattr(os, "memfd_create"):
+            self._output = _run_with_pipes(arguments, environment, stdin)
+            return
+        self._files = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("in", "out", "err")]
+        try:
             view = memoryview(stdin)
             while view:
-                view = view[os.write(files[0], view) :]
-            os.lseek(files[0], 0, os.SEEK_SET)
-        actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(files)]
-        try:
-            pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
+                view = view[os.write(self._files[0], view) :]
+            os.lseek(self._files[0], 0, os.SEEK_SET)
+            actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
+            self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
         except FileNotFoundError:
+            self._close()
             raise GitFailed(say("git is not installed"), hint=say("install git and try again")) from None
-        _, status = os.waitpid(pid, 0)
-        return Output(
-            os.waitstatus_to_exitcode(status), _content(files[1]), _content(files[2]).decode("utf-8", "replace")
-        )
-    finally:
-        for file in files:
+        except BaseException:
+            self._close()
+            raise
+
+    def ended(self) -> Output:
+        """Wait for the command and return how it ended."""
+        if self._output is None:
+            try:
+                _, status = os.waitpid(self._pid, 0)
+                error = _content(self._files[2]).decode("utf-8", "replace")
+                self._output = Output(os.waitstatus_to_exitcode(status), _content(self._files[1]), error)
+            finally:
+                self._close()
+        return self._output
+
+    def _close(self) -> None:
+        for file in self._files:
             os.close(file)
+        self._files = []
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> Output:
+    """Run a command found on PATH and return how it ended."""
+    return Started(arguments, environment, stdin).ended()
 
 
 def _content(file: int) -> bytes:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kb.errors import Busy, GitFailed
 from kb.store.files import remove, write
-from kb.store.git.command import Output, failure, run, scrubbed
+from kb.store.git.command import Output, Started, failure, run, scrubbed
 from kb.store.git.layout import common_dir, enclosing, first_line, packed
 from kb.words import say
 
@@ -88,6 +88,10 @@ class Repository:
         environment = {**self._environment, **({"GIT_INDEX_FILE": index} if index else {}), **more}
         place = [f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"] if work_tree else ["-C", self.top]
         return run(["git", *place, *arguments], environment, stdin)
+
+    def start(self, *arguments: str) -> Started:
+        """Let a git command begin; it works while the caller does something else."""
+        return Started(["git", "-C", self.top, *arguments], self._environment)
 
     def head(self) -> Head:
         """Return what is checked out, read from the files git documents; asked of git where they do not say."""

@@ -1,0 +1,68 @@
+"""Keep the index up with hand edits, pulls and branch switches, before anything is answered.
+
+Looking at every file costs a system call each, 45 ms for 10,000. git looks faster, in C and on several cores, and
+knows which files are as it last saw them: those only need a look when git's own index has changed since.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kb.store.git.command import Started
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+_MANY = 500
+"""So many files that git does not vouch for, and looking at all is no dearer."""
+
+
+def look(kb: "KnowledgeBase") -> Started:
+    """Let git begin to look for files edited in place; it works while the caller does something else."""
+    return kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all")
+
+
+def refresh(kb: "KnowledgeBase", looking: Started | None = None) -> None:
+    """Bring the index up to the checkout; nothing that changed is missed."""
+    index = kb.index
+    edited = _names(kb, (looking or look(kb)).ended().out)
+    watched = set(json.loads(index.note("watched") or "[]"))
+    stamp = _stamp(kb)
+    if index.note("git") != stamp or not stamp or len(watched) > _MANY:
+        index.refresh()
+        listed = kb.repository.git("ls-files", "-o", "-z", "--", kb.repository.full("content"), check=False)
+        watched = set(_names(kb, listed))
+        _note(kb, stamp, watched | set(edited))
+        return
+    read = index.refresh(edited=watched | set(edited))
+    if new := {*read, *edited} - watched:
+        _note(kb, stamp, watched | new)
+
+
+def is_settled(kb: "KnowledgeBase") -> bool:
+    """Tell whether git's index is as it was when the index of the records was last brought up to the checkout."""
+    return kb.index.note("git") == _stamp(kb)
+
+
+def settle(kb: "KnowledgeBase") -> None:
+    """Say that git's index, which kb has just written, still agrees with the index of the records."""
+    kb.index.set_note("git", _stamp(kb))
+
+
+def _note(kb: "KnowledgeBase", stamp: str, watched: Iterable[str]) -> None:
+    with kb.index.changing():
+        kb.index.set_note("git", stamp)
+        kb.index.set_note("watched", json.dumps(sorted(path for path in watched if path.endswith(".md"))))
+
+
+def _names(kb: "KnowledgeBase", out: bytes) -> list[str]:
+    return [kb.repository.own(name) for name in os.fsdecode(out).split("\0") if name]
+
+
+def _stamp(kb: "KnowledgeBase") -> str:
+    try:
+        stat = os.stat(os.path.join(kb.repository.git_dir, "index"))
+    except OSError:
+        return ""
+    return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"

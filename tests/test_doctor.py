@@ -1,0 +1,297 @@
+"""Every check of the doctor: good where all is well, failed where something is broken, mended where that is safe."""
+
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import git
+from talk import ZH, transcript
+
+from kb import doctor
+from kb.cli.doctor import command
+from kb.hosts import claude, events, install
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.running import Job, leave
+from kb.record import Candidate
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A home without settings."""
+    return {**os.environ, "HOME": str(tmp_path / "home")}
+
+
+def candidate(said: str, why: str) -> Candidate:
+    return Candidate("constraint", said, decision=said, why=why, scope="global", impact_areas=("architecture",))
+
+
+@pytest.fixture
+def filled(root: Path) -> Path:
+    """A knowledge base with one record, with its index."""
+    with KnowledgeBase(str(root), os.environ) as kb:
+        said = "Money is kept in integer cents"
+        kb.write(
+            [
+                Candidate(
+                    "constraint", said, decision=said, why="no rounding", scope="global", impact_areas=("architecture",)
+                )
+            ]
+        )
+        assert kb.records()
+    return root
+
+
+def examined(root: Path | str, environment: dict[str, str], *, fix: bool = False) -> dict[str, doctor.Outcome]:
+    folder = str(Path(environment["HOME"]).parent)
+    return {o.name: o for o in doctor.examine(str(root), folder, environment, fix=fix)}
+
+
+def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
+    return {name for name, outcome in outcomes.items() if outcome.state == state}
+
+
+def put_hooks(environment: dict[str, str], program: str) -> Path:
+    path = Path(environment["HOME"], ".claude", "settings.json")
+    install.apply(install.installation(claude, str(path), program, environment), environment)
+    return path
+
+
+def program(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "bin" / "kb-hook"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+# -- all is well -----------------------------------------------------------------------------------
+
+
+def test_a_good_knowledge_base_passes(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    code = 'import sys; sys.argv[0]="kb-hook"; from kb.hosts import main; main()'
+    put_hooks(environment, program(tmp_path, f"exec {sys.executable} -c '{code}' \"$@\""))
+    before = git(filled, "rev-parse", "HEAD"), sorted(os.listdir(filled / ".kb"))
+    outcomes = examined(filled, environment)
+    assert set(outcomes) - states(outcomes, doctor.OK) == set()
+    assert [o.remedy for o in outcomes.values()] == [None] * len(doctor.CHECKS)
+    assert (git(filled, "rev-parse", "HEAD"), sorted(os.listdir(filled / ".kb"))) == before, "looking changes nothing"
+    assert str(outcomes["hook line"].said).endswith("kb-hook subagent-start runs")
+
+
+def test_every_failure_has_one_remedy() -> None:
+    for check in doctor.CHECKS:
+        assert str(check.remedy) and "\n" not in str(check.remedy)
+    assert {check.name for check in doctor.CHECKS} >= doctor.NEED_KB
+
+
+# -- what can be wrong -----------------------------------------------------------------------------
+
+
+def test_without_a_knowledge_base_the_rest_is_skipped(environment: dict[str, str]) -> None:
+    outcomes = examined("", environment)
+    assert states(outcomes, doctor.FAILED) == {"settings"} and "kb init" in str(outcomes["settings"].remedy)
+    assert states(outcomes, doctor.SKIPPED) >= doctor.NEED_KB
+
+
+def test_broken_settings_are_named(filled: Path, environment: dict[str, str]) -> None:
+    (filled / "kb.toml").write_text('lanugage = "en"\n')
+    outcomes = examined(filled, environment)
+    assert outcomes["settings"].state == doctor.FAILED and "lanugage" in str(outcomes["settings"].said)
+    assert "kb.toml" in str(outcomes["settings"].said)
+
+
+@pytest.mark.parametrize(
+    ("said", "state"), [("2.37.9", "failed"), ("2.38.0", "ok"), ("3.0.1 (Apple)", "ok"), ("x", "failed")]
+)
+def test_an_old_git_is_found(tmp_path: Path, environment: dict[str, str], said: str, state: str) -> None:
+    fake = tmp_path / "fake" / "git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\necho git version '{said}'\n")
+    fake.chmod(0o755)
+    place = doctor.Place("", str(tmp_path), {**environment, "PATH": str(fake.parent)})
+    before = os.environ["PATH"]
+    os.environ["PATH"] = str(fake.parent)
+    try:
+        assert doctor.git_version(place).state == state
+    finally:
+        os.environ["PATH"] = before
+
+
+def test_a_merge_in_progress_is_named(filled: Path, environment: dict[str, str]) -> None:
+    (filled / ".git" / "MERGE_HEAD").write_text("0" * 40)
+    assert "merge" in str(examined(filled, environment)["repository"].said)
+
+
+def test_a_broken_repository_is_a_finding(filled: Path, environment: dict[str, str]) -> None:
+    (filled / ".git" / "HEAD").write_text("nonsense\n")
+    assert examined(filled, environment)["repository"].state == doctor.FAILED
+
+
+def test_nobodys_commits_are_found(filled: Path, environment: dict[str, str]) -> None:
+    git(filled, "config", "user.useConfigOnly", "true")
+    nobody = {key: value for key, value in environment.items() if not key.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))}
+    assert examined(filled, nobody)["identity"].state == doctor.FAILED
+    assert examined(filled, environment)["identity"].state == doctor.OK
+
+
+def test_a_state_folder_that_git_sees_is_found_and_mended(filled: Path, environment: dict[str, str]) -> None:
+    (filled / ".kb" / ".gitignore").unlink()
+    assert examined(filled, environment)["state folder"].state == doctor.FAILED
+    outcome = examined(filled, environment, fix=True)["state folder"]
+    assert (outcome.state, outcome.mended) == (doctor.OK, True) and git(filled, "status", "--porcelain") == ""
+    git(filled, "add", "-f", ".kb/.gitignore")
+    outcome = examined(filled, environment, fix=True)["state folder"]
+    assert outcome.state == doctor.FAILED and "git rm" in str(outcome.remedy)
+
+
+def test_an_index_that_disagrees_is_found_and_rebuilt(filled: Path, environment: dict[str, str]) -> None:
+    (path,) = (filled / "content" / "anchors" / "global").glob("C001-*.md")
+    about = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"cents", b"euros"))
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    outcome = examined(filled, environment)["index"]
+    assert outcome.state == doctor.FAILED and path.name in str(outcome.said)
+    assert examined(filled, environment, fix=True)["index"].state == doctor.OK
+    with KnowledgeBase(str(filled), os.environ) as kb:
+        assert "euros" in kb.records()[0].title
+
+
+def test_a_damaged_index_is_rebuilt(filled: Path, environment: dict[str, str]) -> None:
+    with KnowledgeBase(str(filled), os.environ) as kb:
+        kb.index._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    index = filled / ".kb" / "index.db"
+    data = bytearray(index.read_bytes())
+    data[4096:] = b"\xaa" * (len(data) - 4096)
+    index.write_bytes(data)
+    assert examined(filled, environment)["index"].state == doctor.FAILED
+    outcomes = examined(filled, environment, fix=True)
+    assert (outcomes["index"].state, outcomes["index"].mended) == (doctor.OK, True)
+    assert outcomes["records"].state == doctor.OK
+
+
+def test_a_file_that_is_no_record_is_named(filled: Path, environment: dict[str, str]) -> None:
+    (filled / "content" / "anchors" / "global" / "D009-x.md").write_text("---\nid: [\n")
+    outcomes = examined(filled, environment)
+    assert outcomes["index"].state == doctor.OK and "D009-x.md" in str(outcomes["records"].said)
+
+
+def test_what_waits_is_counted(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    with KnowledgeBase(str(filled), os.environ) as kb:
+        leave(kb.state, Job(transcript(tmp_path / "t.jsonl", ZH), "s"), kb.now())
+        (waiting,) = kb.state.spooled()
+        other = "Money is kept in floating point"
+        kb.write([])
+    outcomes = examined(filled, environment)
+    assert outcomes["spool"].state in (doctor.NOTE, doctor.OK) and str(outcomes["spool"].said)[0] in "01"
+    Path(waiting).parent.mkdir(exist_ok=True)
+    Path(f"{waiting}.unreadable").write_text(other)
+    outcome = examined(filled, environment, fix=True)["set aside"]
+    assert outcome.state == doctor.FAILED and ".unreadable" in str(outcome.said), "never thrown away by --fix"
+
+
+def test_open_reviews_are_a_note(filled: Path, environment: dict[str, str]) -> None:
+    with KnowledgeBase(str(filled), os.environ) as kb:
+        said = "Money is not kept in integer cents"
+        (verdict,) = kb.write([candidate(said, "the bank says so")])
+        assert verdict.verdict == "conflict"
+    outcome = examined(filled, environment)["reviews"]
+    assert (outcome.state, str(outcome.said)) == (doctor.NOTE, "1 reviews are open")
+
+
+def test_failures_of_hooks_are_told_until_they_are_cleared(filled: Path, environment: dict[str, str]) -> None:
+    events.remember_failure(str(filled), "Stop", ValueError("太大"))
+    outcome = examined(filled, environment)["hook failures"]
+    assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "ValueError: 太大" in str(outcome.said)
+    assert examined(filled, environment, fix=True)["hook failures"].state == doctor.OK
+    assert events.failures(str(filled)) == []
+
+
+def test_what_sessions_left_long_ago_is_cleared(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    with KnowledgeBase(str(filled), os.environ) as kb:
+        for session in ("old", "new"):
+            kb.save_session(transcript(tmp_path / f"{session}.jsonl", "好的。"), session=session)
+    long_ago = time.time() - 40 * 86_400
+    for name in ("active/old", "cursors/old.json"):
+        os.utime(filled / ".kb" / name, (long_ago, long_ago))
+    assert examined(filled, environment)["sessions"].state == doctor.NOTE
+    assert examined(filled, environment, fix=True)["sessions"].state == doctor.OK
+    assert os.listdir(filled / ".kb" / "active") == ["new"] and os.listdir(filled / ".kb" / "cursors") == ["new.json"]
+
+
+# -- hooks -----------------------------------------------------------------------------------------
+
+
+def test_hooks_that_are_not_there_or_not_whole(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    outcomes = examined(filled, environment)
+    assert (outcomes["hooks"].state, outcomes["hook line"].state) == (doctor.NOTE, doctor.SKIPPED)
+    path = put_hooks(environment, program(tmp_path, "exit 0"))
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["PreCompact"]
+    path.write_text(json.dumps(settings))
+    outcome = examined(filled, environment)["hooks"]
+    assert outcome.state == doctor.FAILED and "PreCompact" in str(outcome.said)
+    path.write_text("{")
+    assert "settings.json" in str(examined(filled, environment)["hooks"].said) + path.name
+
+
+@pytest.mark.parametrize(("script", "code"), [("echo sorry >&2; exit 1", "1"), ("exit 2", "2"), ("kill -9 $$", "137")])
+def test_the_installed_line_is_run(
+    filled: Path, environment: dict[str, str], tmp_path: Path, script: str, code: str
+) -> None:
+    put_hooks(environment, program(tmp_path, f'cat > {tmp_path}/payload; echo "$@" >> {tmp_path}/words; {script}'))
+    outcome = examined(filled, environment)["hook line"]
+    assert outcome.state == doctor.FAILED and f"ends with {code}" in str(outcome.said)
+    assert (tmp_path / "words").read_text() == "subagent-start\n", "once, and with an event that writes nothing"
+    assert json.loads((tmp_path / "payload").read_text())["hook_event_name"] == "SubagentStart"
+
+
+def test_a_program_that_is_gone_is_found(filled: Path, environment: dict[str, str]) -> None:
+    put_hooks(environment, "/nowhere/kb-hook")
+    assert "127" in str(examined(filled, environment)["hook line"].said)
+
+
+def test_a_projects_settings_make_no_doctor_run_a_program(
+    filled: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    alien = program(tmp_path, f"touch {tmp_path}/ran")
+    install.apply(install.installation(claude, str(path), alien, environment), environment)
+    assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
+    assert not (tmp_path / "ran").exists()
+
+
+# -- the model -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command_", "state"),
+    [("", "ok"), ("sh -c true", "ok"), ("no-such-model --x", "failed"), ("'", "failed"), (" ", "failed")],
+)
+def test_a_model_command_must_be_there(environment: dict[str, str], command_: str, state: str) -> None:
+    assert doctor.model(doctor.Place("", "", {**environment, "KB_LLM_CMD": command_})).state == state
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_command_prints_each_check_and_its_remedy(
+    filled: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str
+) -> None:
+    monkeypatch.setenv("KB_HOME", str(filled))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (filled / "kb.toml").write_text(f'language = "{language}"\n')
+    done = CliRunner().invoke(command, [])
+    assert done.exit_code == 0 and done.stdout.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
+    assert "    → " in done.stdout and "kb hooks install claude" in done.stdout
+    events.remember_failure(str(filled), "Stop", ValueError("x"))
+    done = CliRunner().invoke(command, ["--json"])
+    rows = {row["name"]: row for row in json.loads(done.stdout)}
+    assert done.exit_code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
+    assert CliRunner().invoke(command, ["--fix"]).exit_code == 0
