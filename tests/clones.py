@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import git
+from conftest import git
 
 from kb.knowledge import KnowledgeBase
 from kb.record import Candidate, Verdict
@@ -41,7 +41,9 @@ DJANGO = FASTAPI._replace(
     claims={"backend.framework": "Django"},
     session="s3",
 )
-SMALL = Candidate("decision", "Paint the settings button blue", "The button on the settings page is blue.", session="s1")
+SMALL = Candidate(
+    "decision", "Paint the settings button blue", "The button on the settings page is blue.", session="s1"
+)
 """What the gate holds back."""
 
 SUBJECTS = (
@@ -84,7 +86,9 @@ def seen(root: Path, *, but: tuple[str, ...] = ()) -> dict[str, str]:
 
 def committed(root: Path) -> set[str]:
     """Return the record files in HEAD."""
-    return {name for name in git(root, "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0") if name.endswith(".md")}
+    return {
+        name for name in git(root, "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0") if name.endswith(".md")
+    }
 
 
 def commits(root: Path, revision: str = "HEAD") -> int:
@@ -92,10 +96,11 @@ def commits(root: Path, revision: str = "HEAD") -> int:
     return int(git(root, "rev-list", "--count", revision))
 
 
-def python(code: str, *arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run *code* in a fresh Python."""
+def child(code: str, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+    """Start *code* in a fresh Python that can import what stands here and writes no bytecode."""
+    own = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, text=True, check=False)
+    return subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def texts_below(root: Path) -> bytes:

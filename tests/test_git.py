@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.clones import FASTAPI, WHOLE, committed, commits, decision, one, python, seen
-from tests.conftest import Clock, git
+from clones import FASTAPI, WHOLE, child, commits, committed, decision, one, seen
+from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson
 from kb.knowledge import KnowledgeBase
@@ -258,7 +257,18 @@ def no_signature(root: Path) -> Callable[[], object]:
 
 @pytest.mark.parametrize(
     "trouble",
-    [merging, rebasing, picking, detached, locked, ref_locked, failing_ref_hook, no_objects, no_private_folder, no_signature],
+    [
+        merging,
+        rebasing,
+        picking,
+        detached,
+        locked,
+        ref_locked,
+        failing_ref_hook,
+        no_objects,
+        no_private_folder,
+        no_signature,
+    ],
 )
 def test_what_cannot_be_written_now_is_spooled_and_lands_once(
     kb: KnowledgeBase, root: Path, trouble: Callable[[Path], Callable[[], object]], monkeypatch: pytest.MonkeyPatch
@@ -321,7 +331,7 @@ def test_a_checkout_that_cannot_be_written_follows_later(kb: KnowledgeBase, root
 FULL_DISK = """
 import os, resource, signal, sys
 from kb.knowledge import KnowledgeBase
-from tests.clones import decision
+from clones import decision
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 kb = KnowledgeBase(sys.argv[1], os.environ)
 try:
@@ -337,11 +347,12 @@ def test_a_full_disk_leaves_nothing_half_written(kb: KnowledgeBase, root: Path, 
     one(kb, decision(0))
     kb.close()
     head = git(root, "rev-parse", "HEAD")
-    done = python(FULL_DISK, str(root), str(limit), cwd=Path(__file__).parent.parent)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[0] in ("Busy", "GitFailed", "held", "created"), done.stdout
+    done = child(FULL_DISK, str(root), str(limit))
+    out, error = done.communicate()
+    assert done.returncode == 0, error
+    assert out.split()[0] in ("Busy", "GitFailed", "held", "created"), out
     with KnowledgeBase(str(root), os.environ) as other:
-        assert (git(root, "rev-parse", "HEAD") == head) == (not done.stdout.startswith("created"))
+        assert (git(root, "rev-parse", "HEAD") == head) == (not out.startswith("created"))
         other.write([decision(1), decision(2)], folder=str(root))
         assert sorted(record.title for record in other.records()) == sorted(decision(n).title for n in range(3))
         assert other.check() == []
@@ -429,13 +440,20 @@ def test_a_repository_of_somebody_else_is_named_with_the_remedy(kb: KnowledgeBas
 
 def test_what_is_no_repository_is_named(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "kb.toml").write_text("")
-    with KnowledgeBase(str(tmp_path), os.environ, clock) as kb, pytest.raises(GitFailed, match="not in a git repository"):
+    with (
+        KnowledgeBase(str(tmp_path), os.environ, clock) as kb,
+        pytest.raises(GitFailed, match="not in a git repository"),
+    ):
         kb.write([decision(0)], folder=str(tmp_path), dry_run=True)
 
 
 def test_settings_of_an_outer_git_do_not_leak_in(root: Path, tmp_path: Path, clock: Clock) -> None:
     git(tmp_path, "init", "-q", str(tmp_path / "outer"))
-    outer = {"GIT_DIR": str(tmp_path / "outer" / ".git"), "GIT_INDEX_FILE": str(tmp_path / "nowhere"), "GIT_PREFIX": "x/"}
+    outer = {
+        "GIT_DIR": str(tmp_path / "outer" / ".git"),
+        "GIT_INDEX_FILE": str(tmp_path / "nowhere"),
+        "GIT_PREFIX": "x/",
+    }
     with KnowledgeBase(str(root), {**os.environ, **outer, "GIT_GLOB_PATHSPECS": "1"}, clock) as kb:
         assert one(kb, decision(0)).verdict == "created"
         assert one(kb, again()).verdict == "appended"
@@ -456,14 +474,15 @@ def test_inside_a_code_repository(tmp_path: Path, clock: Clock) -> None:
     git(code, "add", ".")
     git(code, "commit", "-qm", "Code")
     (code / "main.py").write_text("dirty\n")
+    candidate = FASTAPI._replace(impact=("main.py",))
     kb, files = make(str(code / "docs [kb]"), os.environ, inside=True)
     with kb:
         assert "content/.gitattributes" in files
         assert kb.config.project == "our-shop"
-        verdict = one(kb, FASTAPI)
+        verdict = one(kb, candidate)
         assert (verdict.verdict, verdict.scope) == ("created", "project/our-shop")
-        assert one(kb, FASTAPI._replace(why="Nothing else has typed requests.", session="s9")).verdict == "appended"
-        branch = one(kb, FASTAPI._replace(title="Choose Flask", claims={"backend.framework": "Flask"})).branch
+        assert one(kb, candidate._replace(why="Nothing else has typed requests.", session="s9")).verdict == "appended"
+        branch = one(kb, candidate._replace(title="Choose Flask", claims={"backend.framework": "Flask"})).branch
         assert [review.branch for review in kb.reviews()] == [branch]
         kb.accept(branch)
         assert {record.status for record in kb.records()} == {"accepted", "superseded"}
@@ -518,11 +537,12 @@ def test_a_branch_switched_meanwhile_gets_the_commit(kb: KnowledgeBase, root: Pa
 def test_a_process_that_died_after_publishing_is_made_good(kb: KnowledgeBase, root: Path) -> None:
     code = (
         "import os, sys\nfrom kb.knowledge import KnowledgeBase\nfrom kb.store.git.checkout import Following\n"
-        "from tests.clones import decision\nFollowing.follow = lambda *_: os._exit(9)\n"
+        "from clones import decision\nFollowing.follow = lambda *_: os._exit(9)\n"
         "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
     )
-    done = python(code, str(root), cwd=Path(__file__).parent.parent)
-    assert done.returncode == 9, done.stderr
+    done = child(code, str(root))
+    _, error = done.communicate()
+    assert done.returncode == 9, error
     assert (root / ".git" / "index.lock").exists() and not (root / RECORD).exists()
     start = time.monotonic()
     assert one(kb, decision(1)).id == "D002"
@@ -550,25 +570,22 @@ def test_a_failed_commit_leaves_nothing_for_the_next(kb: KnowledgeBase, root: Pa
     assert len(committed(root)) == 2 and "audit" not in "".join(committed(root))
 
 
-HOOK = (
-    "import os, sys\nfrom kb.candidate import as_json\nfrom kb.hosts.write import written\nfrom tests.clones import decision\n"
-    "import json\n"
-    "first = int(sys.argv[1])\n"
-    "for n in range(first, first + 10):\n"
-    "    written(json.dumps(as_json(decision(n))).encode(), os.environ['KB_HOME'])\n"
-)
+HOOK = """
+import json, os, sys
+from clones import decision
+from kb.candidate import as_json
+from kb.hosts.write import written
+for n in range(int(sys.argv[1]), int(sys.argv[1]) + 10):
+    written(json.dumps(as_json(decision(n))).encode(), os.environ["KB_HOME"])
+"""
+"""What ten calls of `kb-hook write` do."""
 
 
 def test_eight_processes_get_distinct_ids(root: Path, clock: Clock) -> None:
-    environment = {**os.environ, "KB_HOME": str(root)}
-    here = Path(__file__).parent.parent
-    workers = [
-        subprocess.Popen([sys.executable, "-c", HOOK, str(n * 10)], cwd=here, env=environment, stdout=subprocess.PIPE)
-        for n in range(8)
-    ]
-    out = b"".join(worker.communicate()[0] for worker in workers)
+    workers = [child(HOOK, str(n * 10), KB_HOME=str(root)) for n in range(8)]
+    out = "".join(worker.communicate()[0] for worker in workers)
     assert all(worker.returncode == 0 for worker in workers)
-    assert out.count(b'"created"') == 80
+    assert out.count('"created"') == 80
     names = committed(root)
     assert sorted(name.rpartition("/")[2][:4] for name in names) == [f"D{n:03d}" for n in range(1, 81)]
     assert {str(path.relative_to(root)) for path in root.rglob("content/**/*.md")} == names
@@ -577,15 +594,15 @@ def test_eight_processes_get_distinct_ids(root: Path, clock: Clock) -> None:
 
 def test_a_person_commits_while_kb_writes(root: Path, clock: Clock) -> None:
     """Neither undoes the other, however the two meet."""
-    environment = {**os.environ, "KB_HOME": str(root)}
-    here = Path(__file__).parent.parent
-    worker = subprocess.Popen([sys.executable, "-c", HOOK, "0"], cwd=here, env=environment, stdout=subprocess.DEVNULL)
+    worker = child(HOOK, "0", KB_HOME=str(root))
     number = 0
     while worker.poll() is None:
         number += 1
         (root / "mine.txt").write_text(f"{number}\n")
         subprocess.run(["git", "-C", str(root), "add", "mine.txt"], capture_output=True, check=False)
         subprocess.run(["git", "-C", str(root), "commit", "-qm", f"Mine {number}"], capture_output=True, check=False)
+        time.sleep(0.03)
+    worker.communicate()
     with KnowledgeBase(str(root), os.environ, clock) as kb:
         kb.land()
         assert len(kb.records()) == 10

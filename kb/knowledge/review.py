@@ -111,7 +111,8 @@ def propose(
         if kb.config.missing == "refuse":
             return writing.refused(candidate, reasons, say("add what is missing"))
     record = record._replace(
-        status=Status.ACCEPTED,supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds)))))
+        status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
+    )
     plan = Plan(_free_branch(writing, record), "", record.path, record, record.supersedes, "")
     plan.changes[record.path] = markdown.render(record, kb.config.language).encode()
     for path, data in before.items():
