@@ -101,6 +101,7 @@ RULES: dict[str, str] = {
         "说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 "
         "--affects-future yes；或者等它再在 {count} 个会话中出现"
     ),
+    "contradicts [{id}], which is in force": "与生效中的 [{id}] 相矛盾",
     "below the gate: neither repeated, nor of large impact, nor reusable": (
         "未过门槛：没有重复出现，影响不大，也不可复用"
     ),

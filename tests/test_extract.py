@@ -523,3 +523,11 @@ def test_no_output_takes_long() -> None:
     start = time.process_time()
     candidates(session(*turns, *run(99, "make test", "ok", failed=False)))
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("text", ["[D] 按钮改用圆角，因为好看", "Decision: round the buttons, because it looks good"])
+def test_what_a_person_marks_is_wanted_and_what_an_agent_marks_is_not_yet(text: str) -> None:
+    (by_person,) = found(("human", text))
+    (by_agent,) = found(("agent", text))
+    assert by_person.affects_future is True
+    assert by_agent.affects_future is None

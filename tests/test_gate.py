@@ -284,3 +284,18 @@ def test_an_answer_has_either_grounds_or_objections(candidate: Candidate, sighti
     answer = admission(candidate, sightings, CONFIG)
     assert answer.admitted is bool(answer.grounds) is not bool(answer.objections)
     assert admission(candidate, sightings + 1, CONFIG).admitted >= answer.admitted
+
+
+@pytest.mark.parametrize("title", ["Refunds are possible for 90 days", "退款期限为 90 天"])
+def test_what_would_overturn_a_decision_in_force_is_never_small(title: str) -> None:
+    candidate = Candidate("decision", title, decision=title, why="the shop asked for it")
+    assert not admission(candidate, 1, Config()).admitted
+    overturning = admission(candidate, 1, Config(), overturns="D007")
+    assert overturning.admitted
+    assert "D007" in str(overturning.grounds[0])
+    no = candidate._replace(affects_future=False, reference_value=False, prevents_repeat=False)
+    assert not admission(no, 1, Config(), overturns="D007").admitted
+
+
+def test_a_mask_is_no_word_about_security() -> None:
+    assert not admission(Candidate("decision", "Ask [redacted:email] for the list", "x", "y"), 1, Config()).grounds

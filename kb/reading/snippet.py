@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from kb.patterns import regex
@@ -9,6 +10,8 @@ from kb.reading.query import folded, subjects
 from kb.text import one_line
 
 MIN_WIDTH = 8
+_MATCHES = 50
+"""So many matches decide where the window stands; a long text may have thousands."""
 
 
 class Snippet(NamedTuple):
@@ -47,7 +50,7 @@ def _matches(line: str, query: str) -> list[tuple[int, int]]:
     """Return where the terms of *query* stand in *line*: those it was asked with, or else its meaningful words."""
     for needles in ([*query.split(), *folded(query).split()], subjects(query)):
         pattern = _pattern(needles)
-        found = [match.span() for match in pattern.finditer(line)] if pattern else []
+        found = [match.span() for match in islice(pattern.finditer(line), _MATCHES)] if pattern else []
         if found:
             return found
     return []

@@ -112,12 +112,19 @@ def _from_message(message: Message, transcript: Transcript, known: frozenset[str
         marks = list(marked(text, parts, evidence))
         for mark in marks:
             near = paths(text[mark.start : mark.end], transcript.cwd, known)
-            yield mark.candidate._replace(impact=mark.candidate.impact or near)
+            found = mark.candidate._replace(impact=mark.candidate.impact or near)
+            yield found._replace(affects_future=True) if _is_wanted(found, message) else found
         if message.origin == HUMAN and len(text) > _PASTED:
             continue
         for piece in _unmarked(parts, sorted((mark.start, mark.end) for mark in marks)):
             if piece.what in ("prose", "item"):
                 yield from _from_piece(_Place(message, piece, evidence), transcript, known)
+
+
+def _is_wanted(candidate: Candidate, message: Message) -> bool:
+    """Tell whether a person marked the line in their own words: then they want it kept."""
+    own = message.origin == HUMAN and all(len(text) <= _PASTED for text in said(message))
+    return own and candidate.affects_future is None
 
 
 def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piece]:

@@ -50,10 +50,13 @@ class Admission(NamedTuple):
     objections: tuple[Objection, ...] = ()
 
 
-def admission(candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = ()) -> Admission:
+def admission(
+    candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = (), *, overturns: str = ""
+) -> Admission:
     """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
 
-    *known_modules* are the folders of the project's modules, where the caller knows them.
+    *known_modules* are the folders of the project's modules, where the caller knows them. *overturns* is the id of
+    an accepted record that the candidate contradicts: what would change a decision in force is never a small matter.
     """
     answers = self_check(candidate)
     if set(answers) == {False}:
@@ -63,6 +66,7 @@ def admission(candidate: Candidate, sightings: int, config: Config, known_module
         *_weighs(candidate, known_modules),
         *_is_reusable(candidate),
         *_answered_yes(answers),
+        *((say("contradicts [{id}], which is in force", id=overturns),) if overturns else ()),
     )
     return Admission(True, grounds) if grounds else Admission(False, (), (_below(candidate, sightings, config),))
 

@@ -21,6 +21,12 @@ class Decision(NamedTuple):
     reason: Said | None = None
     similar: tuple[Similar, ...] = ()
 
+    @property
+    def overturns(self) -> str:
+        """The id of the accepted record that the candidate contradicts, or ""."""
+        in_force = self.step == "conflict" and self.record is not None and self.record.status == Status.ACCEPTED
+        return self.record.id if in_force and self.record else ""
+
 
 def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> Decision:
     """Return what to do with *candidate* beside the live records *near* it.

@@ -98,6 +98,10 @@ _BESIDE = frozenset(
 """Folders that go along with every module."""
 
 
+_MASK = regex(r"\[redacted:[^\]\n]*\]")
+"""What stands for a secret says nothing of the matter."""
+
+
 def matters(candidate: Candidate) -> dict[str, str]:
     """Return the large matters that title, decision, reasons or tags name, each with the word that names it.
 
@@ -105,7 +109,8 @@ def matters(candidate: Candidate) -> dict[str, str]:
     """
     if _TRIVIAL.search(_folded(candidate.title)):
         return {}
-    text = _folded("\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags)))
+    told = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
+    text = _folded(_MASK.sub(" ", told))
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
         for match in words.finditer(text):
