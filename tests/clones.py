@@ -105,7 +105,8 @@ def child(code: str, *arguments: str, **environment: str) -> "subprocess.Popen[s
 
 def texts_below(root: Path) -> bytes:
     """Return the bytes of everything under *root*, git objects unpacked."""
-    parts = [git(root, "cat-file", "--batch-all-objects", "--batch", "--buffer").encode()]
+    command = ["git", "-C", str(root), "cat-file", "--batch-all-objects", "--batch", "--buffer"]
+    parts = [subprocess.run(command, capture_output=True, check=True).stdout]
     for place, _, names in os.walk(root):
         for name in names:
             path = Path(place, name)

@@ -26,12 +26,18 @@ def remember(kb: "KnowledgeBase") -> None:
         return
     with kb.index.changing():
         for name in os.fsdecode(names).replace("\n", "\0").split("\0"):
-            if scope := scope_of(kb.repository.own(name)):
-                kb.index.reserve(scope, name.rpartition("/")[2].partition("-")[0].partition(".")[0])
+            _reserve(kb, kb.repository.own(name))
+
+
+def _reserve(kb: "KnowledgeBase", path: str) -> None:
+    if scope := scope_of(path):
+        kb.index.reserve(scope, path.rpartition("/")[2].partition("-")[0].partition(".")[0])
 
 
 def learn(kb: "KnowledgeBase") -> None:
-    """Tell the index which numbers other worktrees of this clone have given out; under the lock."""
+    """Tell the index which numbers unreadable files have, and which other worktrees have given out; under the lock."""
+    for broken, _, _ in kb.index.broken():
+        _reserve(kb, broken)
     path = os.path.join(kb.repository.private, _FILE)
     stamp, known = _stamp(path), kb.index.note("numbers")
     if stamp and stamp == known:

@@ -103,8 +103,8 @@ def propose(
         ):
             return _heard_again(writing, plan, candidate, reasons, alike)
     before = {old.path: writing.text_of(old.path) for old in olds}
-    if lacking := [path for path, data in before.items() if data is None]:
-        return hold_uncommitted(writing, candidate, lacking[0], reasons, alike)
+    if uncommitted := [path for path, data in before.items() if data is None]:
+        return hold_uncommitted(writing, candidate, uncommitted[0], reasons, alike)
     record = writing.new_record(candidate)
     if lacking := missing_sections(record):
         reasons = [*reasons, say("not given: {sections}", sections=", ".join(lacking))]

@@ -1,0 +1,89 @@
+"""The index is a cache: it agrees with the files, whatever happens to them, and can be thrown away."""
+
+import os
+from pathlib import Path
+
+import pytest
+from clones import FASTAPI, FLASK, decision, one
+from conftest import Clock, git
+
+from kb.knowledge import KnowledgeBase
+
+
+def answers(kb: KnowledgeBase) -> object:
+    """Return what an index says, apart from its own bookkeeping."""
+    index = kb.fresh()
+    words = ("gateway", "FastAPI", "时区", "支付", "mine", "zebra")
+    return (
+        index.records(),
+        [sorted(found.record.id for found in index.search(f'"{word.lower()}"')) for word in words],
+        [index.tallies(column) for column in ("kind", "scope", "status", "tag")],
+        [name for name, _ in index.held()],
+        sorted(index.broken()),
+    )
+
+
+def agrees(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
+    """Check that an index built from nothing gives the same answers."""
+    before = answers(kb)
+    path = root / ".kb" / "index.db"
+    kb.close()
+    aside = path.with_name("aside.db")
+    path.rename(aside)
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        other.held()
+        assert answers(other) == before
+        other.close()
+    aside.replace(path)
+
+
+def test_it_agrees_after_writes_of_every_sort(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
+    kb.write([decision(n) for n in range(5)], folder=str(root))
+    one(kb, decision(0, why="A later fact about the nightly export.", session="s2", host="t"))
+    one(kb, FASTAPI)
+    one(kb, FLASK)
+    agrees(kb, root, clock)
+    kb.accept(kb.reviews()[0].branch)
+    kb.change_status("D001", "deprecated", why="Gone.")
+    kb.supersede("D002", by="D003")
+    agrees(kb, root, clock)
+
+
+@pytest.mark.parametrize("place", ["user", "front", "broken", "gone"])
+def test_it_agrees_after_writing_into_a_dirty_file(kb: KnowledgeBase, root: Path, clock: Clock, place: str) -> None:
+    path = root / one(kb, decision(0)).path
+    text = path.read_text()
+    edits = {
+        "user": text.replace("<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\nmine\n"),
+        "front": text.replace("date: 2026-11-21\n", "date: 2026-11-21\ntags: [zebra]\n"),
+        "broken": text.replace("<!-- MACHINE_BLOCK_END -->", ""),
+    }
+    path.write_text(edits[place]) if place in edits else path.unlink()
+    one(kb, decision(0, why="A later fact about the nightly export.", session="s2", host="t"))
+    agrees(kb, root, clock)
+
+
+def test_it_follows_hand_edits_pulls_and_branches(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
+    path = root / one(kb, decision(0)).path
+    path.write_text(path.read_text().replace("in one place", "in one zebra place"))
+    assert [found.record.id for found in kb.fresh().search('"zebra"')] == ["D001"]
+    git(root, "commit", "-qam", "By hand")
+    git(root, "switch", "-qc", "feature")
+    one(kb, decision(1))
+    git(root, "switch", "-q", "main")
+    assert [record.id for record in kb.records()] == ["D001"]
+    git(root, "merge", "-q", "feature")
+    assert [record.id for record in kb.records()] == ["D001", "D002"]
+    agrees(kb, root, clock)
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database", b"SQLite format 3\0" + b"\xff" * 200])
+def test_a_damaged_index_is_built_anew(kb: KnowledgeBase, root: Path, clock: Clock, damage: bytes) -> None:
+    one(kb, decision(0))
+    kb.close()
+    (root / ".kb" / "index.db").write_bytes(damage)
+    for end in ("-wal", "-shm"):
+        (root / ".kb" / f"index.db{end}").unlink(missing_ok=True)
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert one(other, decision(1)).id == "D002"
+        assert len(other.records()) == 2
