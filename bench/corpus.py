@@ -1,5 +1,6 @@
 """Synthetic knowledge bases of any size: two languages, all kinds, the same every time."""
 
+import json
 import os
 import random
 import subprocess
@@ -12,27 +13,120 @@ from kb.markdown import render
 from kb.record import GLOBAL, Record, Section
 from kb.text import slugify
 
-NOUNS = (
-    "order service|payment gateway|refund window|session cache|search index|audit log|message queue|feature flag|rate limiter"
-    "|image pipeline|billing ledger|user profile|webhook retry|export job|schema migration|tracing header|access token|backup"
-    "|订单服务|支付网关|退款窗口|会话缓存|搜索索引|审计日志|消息队列|功能开关|限流器|图片管线|账单分录|用户画像|回调重试|导出任务|表结构迁移|链路追踪|访问令牌|备份"
-).split("|")
-VERBS = "use|avoid|cache|encrypt|batch|retry|partition|validate|采用|避免|缓存|加密|批量处理|重试|分区|校验".split("|")
-THINGS = (
-    "PostgreSQL|Redis|Kafka|gRPC|OpenAPI|S3|SQLite|Nginx|Protobuf|OAuth|idempotency keys|soft deletes|UTC timestamps|ULIDs"
-    "|幂等键|软删除|协调世界时|雪花编号|乐观锁|读写分离|灰度发布|脱敏规则|分布式锁|对账任务"
-).split("|")
+NOUNS = [
+    "order service",
+    "payment gateway",
+    "refund window",
+    "session cache",
+    "search index",
+    "audit log",
+    "message queue",
+    "feature flag",
+    "rate limiter",
+    "image pipeline",
+    "billing ledger",
+    "user profile",
+    "webhook retry",
+    "export job",
+    "schema migration",
+    "tracing header",
+    "access token",
+    "backup",
+    "订单服务",
+    "支付网关",
+    "退款窗口",
+    "会话缓存",
+    "搜索索引",
+    "审计日志",
+    "消息队列",
+    "功能开关",
+    "限流器",
+    "图片管线",
+    "账单分录",
+    "用户画像",
+    "回调重试",
+    "导出任务",
+    "表结构迁移",
+    "链路追踪",
+    "访问令牌",
+    "备份",
+]
+VERBS = [
+    "use",
+    "avoid",
+    "cache",
+    "encrypt",
+    "batch",
+    "retry",
+    "partition",
+    "validate",
+    "采用",
+    "避免",
+    "缓存",
+    "加密",
+    "批量处理",
+    "重试",
+    "分区",
+    "校验",
+]
+THINGS = [
+    "PostgreSQL",
+    "Redis",
+    "Kafka",
+    "gRPC",
+    "OpenAPI",
+    "S3",
+    "SQLite",
+    "Nginx",
+    "Protobuf",
+    "OAuth",
+    "idempotency keys",
+    "soft deletes",
+    "UTC timestamps",
+    "ULIDs",
+    "幂等键",
+    "软删除",
+    "协调世界时",
+    "雪花编号",
+    "乐观锁",
+    "读写分离",
+    "灰度发布",
+    "脱敏规则",
+    "分布式锁",
+    "对账任务",
+]
 
 
 def title(number: int, chance: random.Random) -> str:
     """Return a title that no other *number* gets."""
     verb, thing, noun = chance.choice(VERBS), chance.choice(THINGS), chance.choice(NOUNS)
-    return f"{verb} {thing} {'for' if noun.isascii() else '用于'} {noun} {_word(number)}"
+    return f"{verb} {thing} {'for' if noun.isascii() else '用于'} {noun} {word(number)}"
 
 
-def _word(number: int) -> str:
+def word(number: int) -> str:
     """Return a made-up word for *number*: titles differ by a word, not by a digit."""
-    syllables = "ba ce di fo gu ha je ki lo mu na pe qi ro su ta ve wi xo yu".split()
+    syllables = [
+        "ba",
+        "ce",
+        "di",
+        "fo",
+        "gu",
+        "ha",
+        "je",
+        "ki",
+        "lo",
+        "mu",
+        "na",
+        "pe",
+        "qi",
+        "ro",
+        "su",
+        "ta",
+        "ve",
+        "wi",
+        "xo",
+        "yu",
+    ]
     parts = []
     while True:
         number, rest = divmod(number, len(syllables))
@@ -52,7 +146,7 @@ def record(number: int, scope: str, chance: random.Random) -> Record:
     )
     return Record(
         record_id, kind.name, name, scope, "accepted", ulid(1_790_000_000 + number), "2026-09-21",
-        tags=(chance.choice(NOUNS),), impact=(f"src/{_word(number % 500)}/",), sections=sections,
+        tags=(chance.choice(NOUNS),), impact=(f"src/{word(number % 500)}/",), sections=sections,
         path=f"{folder_of(scope)}/{record_id}-{slugify(name)}.md",
     )  # fmt: skip
 
@@ -75,3 +169,52 @@ def build(place: Path, size: int, *, projects: int = 10) -> Path:
     (place / ".git" / "info" / "exclude").write_text(".ready\n")
     (place / ".ready").touch()
     return place
+
+
+def adr(number: int) -> str:
+    """Return the text of the ADR file *number*, in the plainest of the formats."""
+    chance = random.Random(number)
+    name = title(number, chance)
+    body = f"{name}. {chance.choice(NOUNS)} {chance.choice(THINGS)}. " * 4
+    return f"# {number}. {name}\n\nDate: 2025-03-{number % 28 + 1:02}\n\n## Status\n\nAccepted\n\n## Context\n\n{body}\n\n## Decision\n\n{body}\n\n## Consequences\n\n{body}\n"
+
+
+def transcript(size: int) -> bytes:
+    """Return an agent's session of about *size* bytes: talk, tool calls with long results, a few decisions."""
+    chance = random.Random(size)
+    rows: list[str] = []
+    length = number = 0
+    while length < size:
+        rows += (json.dumps(row, ensure_ascii=False) for row in _turn(number, chance))
+        length += sum(len(row) for row in rows[-4:])
+        number += 1
+    return ("\n".join(rows) + "\n").encode()
+
+
+def _turn(number: int, chance: random.Random) -> list[dict[str, object]]:
+    noun, thing = chance.choice(NOUNS), chance.choice(THINGS)
+    call = {
+        "type": "tool_use",
+        "id": f"t{number}",
+        "name": "Read",
+        "input": {"file_path": f"/p/src/{word(number % 40)}.py"},
+    }
+    result = {
+        "type": "tool_result",
+        "tool_use_id": f"t{number}",
+        "content": f"def {word(number)}(): pass  # {noun}\n" * 80,
+    }
+    said = f"Next I look at the {noun}."
+    if number % 50 == 0:
+        said = f"We chose {thing} over a table of our own for the {noun} {word(number)} because it survives a restart."
+    contents: list[tuple[str, object]] = [
+        ("user", f"please go on with {noun} {number}"),
+        ("assistant", [{"type": "text", "text": said}]),
+        ("assistant", [call]),
+        ("user", [result]),
+    ]
+    return [
+        {"type": role, "uuid": f"u{number}-{place}", "sessionId": "bench", "timestamp": "2026-09-21T10:00:00Z",
+         "message": {"role": role, "content": content}}
+        for place, (role, content) in enumerate(contents)
+    ]  # fmt: skip
