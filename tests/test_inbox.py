@@ -1,0 +1,110 @@
+"""The inbox: what the gate keeps back, in git and out of the way."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from clones import FASTAPI, SMALL, commits, one, seen
+from conftest import git
+
+from kb.errors import UnknownId
+from kb.knowledge import KnowledgeBase
+
+INBOX = "refs/kb/inbox"
+
+
+def test_a_second_session_lets_it_through(kb: KnowledgeBase, root: Path) -> None:
+    head, before = git(root, "rev-parse", "HEAD"), seen(root)
+    held = one(kb, SMALL)
+    assert held.verdict == "held" and held.reasons and held.next
+    assert git(root, "rev-parse", "HEAD") == head and seen(root) == before
+    assert one(kb, SMALL).verdict == "held", "the same session does not count twice"
+    assert [len(entry.sightings) for entry in kb.held()] == [1]
+    through = one(kb, SMALL._replace(session="s2"))
+    assert (through.verdict, through.id) == ("created", "D001")
+    assert kb.held() == [] and git(root, "ls-tree", INBOX) == ""
+
+
+def test_without_a_session_nothing_is_counted_twice(kb: KnowledgeBase) -> None:
+    for _ in range(3):
+        assert one(kb, SMALL._replace(session="")).verdict == "held"
+
+
+def test_the_same_in_other_words_counts(kb: KnowledgeBase) -> None:
+    first = SMALL._replace(title="设置页按钮用蓝色显示", decision="设置页的按钮统一用蓝色显示，不再用灰色。")
+    assert one(kb, first).verdict == "held"
+    assert one(kb, first._replace(title="设置页按钮都用蓝色显示", session="s2")).verdict == "created"
+
+
+def test_the_contrary_does_not_count(kb: KnowledgeBase) -> None:
+    said = "We {} the blue settings button on every page of the shop."
+    one(kb, SMALL._replace(title="Enable the blue settings button", decision=said.format("enable")))
+    contrary = SMALL._replace(title="Disable the blue settings button", decision=said.format("disable"), session="s2")
+    assert one(kb, contrary).verdict == "held"
+    assert len(kb.held()) == 2
+
+
+def test_two_sessions_in_one_call(kb: KnowledgeBase, root: Path) -> None:
+    before = commits(root)
+    words = [v.verdict for v in kb.write([SMALL, SMALL._replace(session="s2")], folder=str(root))]
+    assert words == ["held", "created"] and kb.held() == []
+    assert commits(root) == before + 1 and git(root, "fsck", "--strict") == ""
+
+
+def test_what_earlier_sightings_knew_is_kept(kb: KnowledgeBase) -> None:
+    one(kb, SMALL._replace(why="The designer has asked for it twice.", tags=("design",)))
+    one(kb, SMALL._replace(session="s2"))
+    (record,) = kb.records()
+    assert record.section("why") == "The designer has asked for it twice." and record.tags == ("design",)
+
+
+def test_it_survives_cloning(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    one(kb, SMALL)
+    git(tmp_path, "clone", "-q", "--mirror", str(root), str(tmp_path / "mirror.git"))
+    git(tmp_path, "clone", "-q", str(tmp_path / "mirror.git"), str(tmp_path / "other"))
+    other = tmp_path / "other"
+    with KnowledgeBase.at(str(other)) as there:
+        assert there.held() == []
+        git(other, "fetch", "-q", "origin", f"{INBOX}:{INBOX}")
+        assert [entry.candidate.title for entry in there.held()] == [SMALL.title]
+        assert one(there, SMALL._replace(session="s2")).verdict == "created"
+    git(root, "fetch", "-q", str(other), f"+{INBOX}:{INBOX}")
+    assert kb.held() == []
+
+
+def test_show_drop_promote(kb: KnowledgeBase, root: Path) -> None:
+    name = one(kb, SMALL).id
+    assert kb.one_held(name[:5]).candidate.title == SMALL.title
+    assert kb.drop(name).name == name and kb.held() == []
+    with pytest.raises(UnknownId):
+        kb.one_held(name)
+    name = one(kb, SMALL).id
+    before = seen(root)
+    assert kb.promote(name).verdict == "created"
+    assert kb.held() == [] and seen(root) == before
+
+
+def test_promoting_still_looks_for_contradictions(kb: KnowledgeBase) -> None:
+    weak = FASTAPI._replace(
+        title="Use Flask as the backend framework",
+        decision="Flask it is, for the backend.",
+        impact_areas=(),
+        impact=(),
+        claims={"backend.framework": "Flask"},
+        confidence=0.1,
+    )
+    name = one(kb, weak).id
+    one(kb, FASTAPI)
+    verdict = kb.promote(name)
+    assert verdict.verdict == "conflict" and kb.held() == []
+
+
+def test_an_unreadable_entry_is_passed_over(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, SMALL)
+    blob = git(root, "hash-object", "-w", "kb.toml").strip()
+    listing = git(root, "ls-tree", INBOX) + f"100644 blob {blob}\tbroken.json\n"
+    tree = subprocess.run(
+        ["git", "-C", str(root), "mktree"], input=listing, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    git(root, "update-ref", INBOX, git(root, "commit-tree", tree, "-p", INBOX, "-m", "Broken").strip())
+    assert [entry.candidate.title for entry in kb.held()] == [SMALL.title]
