@@ -20,7 +20,7 @@ GOOD = {"kind": "decision", "title": "Use PostgreSQL for orders", "decision": "O
 def run(root: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> Ran:
     """Run kb in *root*; whatever it was given, it prints JSON where that was asked for."""
     ran = command_line.run(root, *arguments, stdin=stdin, **environment)
-    if ("--json" in arguments and ran.code in (0, 3, 4)) or ran.out.startswith(("[", "{")):
+    if "--json" in arguments and ran.code in (0, 3, 4):
         json.loads(ran.out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     return ran
 
@@ -272,7 +272,6 @@ def test_a_damaged_record_is_named_left_alone_and_the_others_go_on(root: Path, d
     assert len(run(root, "list").out.splitlines()) == 2
 
 
-@pytest.mark.xfail(reason="the index reserves no number for a file it cannot read", strict=False)
 def test_the_number_of_a_damaged_file_is_not_given_out_again(root: Path) -> None:
     (root / "content" / "anchors" / "global" / "D001-half.md").write_bytes(b"---\nid: D001\n")
     (verdict,) = json.loads(write(root, GOOD).out)
@@ -341,6 +340,33 @@ def test_a_terminal_that_cannot_show_chinese_gets_what_it_can_show(root: Path, e
     assert done.returncode == 0
     assert b"PostgreSQL" in done.stdout
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"\xff\xfe [D404]", b"{"])
+@pytest.mark.parametrize("file", ["compact.md", "hui-output.json", "shi-result.json"])
+def test_an_archive_that_is_damaged_does_not_stop_the_rest(
+    root: Path, tmp_path: Path, file: str, damage: bytes | None
+) -> None:
+    spoken = {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "Decision: Orders live in PostgreSQL, because it has transactions (architecture)."}
+        ],
+    }
+    (tmp_path / "s.jsonl").write_text(json.dumps({"type": "assistant", "sessionId": "abc", "message": spoken}))
+    assert run(root, "session", "save", "--transcript", str(tmp_path / "s.jsonl")).code == 0
+    (path,) = (root / "content" / "sessions").glob(f"*/{file}")
+    path.unlink() if damage is None else path.write_bytes(damage)
+    for command in (
+        ["session", "list"],
+        ["check"],
+        ["list"],
+        ["history", "D001"],
+        ["session", "load", path.parent.name],
+    ):
+        assert run(root, *command).code in (0, 1)
+    if file == "compact.md" and not damage:
+        assert run(root, "wiki", "build", "-o", str(tmp_path / "site")).code == 0
 
 
 def test_a_wiki_of_damaged_records_has_the_others(root: Path, tmp_path: Path) -> None:

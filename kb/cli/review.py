@@ -43,7 +43,7 @@ def show(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
         return
     from kb.short import beside
 
-    click.echo(sides.reasons)
+    click.echo(sides.reasons.partition("\n\nKb-Op: ")[0])
     for old in sides.old:
         click.echo(beside(old, sides.review.record, kb.config.language))
     click.echo(sides.diff)

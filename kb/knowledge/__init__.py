@@ -1,19 +1,20 @@
 """KnowledgeBase: the whole API. Doors call it, and nothing below it; every verb that is long has a module here."""
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb import config as settings
-from kb.errors import BadRecord, KbError, NoKnowledgeBase, UnknownId
+from kb.errors import BadRecord, KbError, NoKnowledgeBase
 from kb.home import found
 from kb.kinds import KINDS
+from kb.knowledge.lookup import one_named, unreadable
 from kb.knowledge.names import CONTENT
 from kb.record import GLOBAL, Candidate, Record, Verdict
 from kb.store.git.repository import Repository
-from kb.store.index import ALL, Filter, Index
+from kb.store.index import Index
+from kb.store.rows import ALL, Filter
 from kb.store.state import State
 from kb.words import Said, say
 
@@ -394,34 +395,4 @@ class KnowledgeBase:
         return check(self, fix=fix, below=below)
 
 
-def one_named(index: Index, name: str, scope: str = "") -> Record:
-    """Return the one record *name* means, seen from *scope*; raise UnknownId."""
-    project, _, record_id = name.strip().strip("[]").rpartition(":")
-    named = index.named(record_id.upper() if record_id.isascii() else record_id)
-    if project:
-        named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
-    for wanted in (scope, GLOBAL):
-        here = [r for r in named if r.scope == wanted]
-        if len(here) == 1:
-            return here[0]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        choices = ", ".join(f"{r.scope.removeprefix('project/')}:{r.id}" for r in named)
-        raise UnknownId(
-            say("{id} names several records: {choices}", id=name, choices=choices), hint=say("name one of them")
-        )
-    for error in unreadable(index):
-        if record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-"):
-            raise error
-    raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
-
-
-def unreadable(index: Index) -> list[BadRecord]:
-    """Return for each file that *index* could not read as a record why, where, and what to do."""
-    hint = say("mend the file by hand; see: kb check")
-    rows = index.broken()
-    return [BadRecord(Said(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
-
-
-__all__ = ["ALL", "Filter", "KbError", "KnowledgeBase"]
+__all__ = ["ALL", "Filter", "KbError", "KnowledgeBase", "one_named"]

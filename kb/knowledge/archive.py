@@ -126,7 +126,7 @@ def one_session(kb: "KnowledgeBase", name: str) -> Session:
 
 def session_file(kb: "KnowledgeBase", session: Session, file: str) -> str:
     """Return one file of an archive."""
-    with open(os.path.join(kb.root, session.path, file), encoding="utf-8") as opened:
+    with open(os.path.join(kb.root, session.path, file), encoding="utf-8", errors="replace") as opened:
         return opened.read()
 
 

@@ -1,5 +1,6 @@
 """Collect what `kb check` looks at: the records, the trees they speak of, and the other branches."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -72,7 +73,8 @@ def _sources(kb: "KnowledgeBase") -> Iterator[Source]:
 def _archived(kb: "KnowledgeBase") -> Iterator[Text]:
     for session in kb.sessions():
         scope = GLOBAL if session.project == GLOBAL else f"project/{session.project}"
-        yield Text(f"{session.path}/compact.md", kb.session_file(session.name), scope)
+        with contextlib.suppress(FileNotFoundError):
+            yield Text(f"{session.path}/compact.md", kb.session_file(session.name), scope)
 
 
 def _files(top: str) -> Iterator[str]:

@@ -59,7 +59,8 @@ $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders l
     "reasons": [
       "[D001] Use PostgreSQL for orders",
       "“Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]",
-      "large impact: architecture"
+      "large impact: architecture",
+      "not given: alternatives, impact, verification, rollback"
     ],
     "next": "decide it: kb review show D002",
     "similar": [
@@ -102,12 +103,12 @@ $ kb list --json
     "sections": [
       {
         "name": "decision",
-        "heading": "",
+        "heading": "Decision",
         "text": "Orders live in PostgreSQL, see [D009]"
       },
       {
         "name": "why",
-        "heading": "",
+        "heading": "Why",
         "text": "It has transactions and we run it already"
       }
     ],
@@ -140,12 +141,12 @@ $ kb show D001 --json
   "sections": [
     {
       "name": "decision",
-      "heading": "",
+      "heading": "Decision",
       "text": "Orders live in PostgreSQL, see [D009]"
     },
     {
       "name": "why",
-      "heading": "",
+      "heading": "Why",
       "text": "It has transactions and we run it already"
     }
   ],
@@ -178,12 +179,12 @@ $ kb search orders --json
     "sections": [
       {
         "name": "decision",
-        "heading": "",
+        "heading": "Decision",
         "text": "Orders live in PostgreSQL, see [D009]"
       },
       {
         "name": "why",
-        "heading": "",
+        "heading": "Why",
         "text": "It has transactions and we run it already"
       }
     ],
@@ -355,12 +356,12 @@ $ kb hint t2 -k orders --json
       "sections": [
         {
           "name": "decision",
-          "heading": "",
+          "heading": "Decision",
           "text": "Orders live in PostgreSQL, see [D009]"
         },
         {
           "name": "why",
-          "heading": "",
+          "heading": "Why",
           "text": "It has transactions and we run it already"
         }
       ],
@@ -396,12 +397,12 @@ $ kb alaya seeds --json
       "sections": [
         {
           "name": "decision",
-          "heading": "",
+          "heading": "Decision",
           "text": "Orders live in PostgreSQL, see [D009]"
         },
         {
           "name": "why",
-          "heading": "",
+          "heading": "Why",
           "text": "It has transactions and we run it already"
         }
       ],

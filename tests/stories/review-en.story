@@ -11,6 +11,7 @@ conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 2>           [D001] Use PostgreSQL for orders
 2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 2>           large impact: architecture
+2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-use-mongodb-for-orders
 2>           ≈ 0.51 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D002
@@ -24,13 +25,7 @@ kb/review/D002-use-mongodb-for-orders  (2026-11-21, cli/s2)
 $ kb review show D002
 “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 large impact: architecture
-
-Kb-Op: review
-Kb-Session: s2
-Kb-Host: cli
-Kb-Uid: <uid>
-Kb-Path: content/anchors/global/D002-use-mongodb-for-orders.md
-Kb-Against: D001
+not given: alternatives, impact, verification, rollback
 | [D001] Use PostgreSQL for orders | [D002] Use MongoDB for orders |
 | --- | --- |
 | Decision: Orders live in PostgreSQL | Decision: Orders live in MongoDB |

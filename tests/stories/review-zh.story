@@ -11,6 +11,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           [D001] 使用 FastAPI 作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：architecture
+2>           未给出：alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-采用-flask-作为后端框架
 2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D002
@@ -24,13 +25,7 @@ kb/review/D002-采用-flask-作为后端框架  (2026-11-21, cli/s2)
 $ kb review show D002
 “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 影响大：architecture
-
-Kb-Op: review
-Kb-Session: s2
-Kb-Host: cli
-Kb-Uid: <uid>
-Kb-Path: content/anchors/global/D002-采用-flask-作为后端框架.md
-Kb-Against: D001
+未给出：alternatives, impact, verification, rollback
 | [D001] 使用 FastAPI 作为后端框架 | [D002] 采用 Flask 作为后端框架 |
 | --- | --- |
 | 决策: 后端统一使用 FastAPI | 决策: 后端统一使用 Flask |

@@ -83,6 +83,7 @@ conflict  [D002] Keep sessions in Memcached  content/anchors/global/D002-keep-se
 2>           [D001] Use Redis for the session cache
 2>           [D001] claims cache.session = Redis; this claims Memcached
 2>           large impact: architecture
+2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-keep-sessions-in-memcached
 2>           ≈ 0.47 [D001] Use Redis for the session cache
 2>           → decide it: kb review show D002

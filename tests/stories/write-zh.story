@@ -51,6 +51,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           [D001] 使用 FastAPI 作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：architecture
+2>           未给出：alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D003-采用-flask-作为后端框架
 2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D003

@@ -1,0 +1,38 @@
+"""Find the one record that a name means, and the files that hold none."""
+
+import json
+
+from kb.errors import BadRecord, UnknownId
+from kb.record import GLOBAL, Record
+from kb.store.index import Index
+from kb.words import Said, say
+
+
+def one_named(index: Index, name: str, scope: str = "") -> Record:
+    """Return the one record *name* means, seen from *scope*; raise UnknownId."""
+    project, _, record_id = name.strip().strip("[]").rpartition(":")
+    named = index.named(record_id.upper() if record_id.isascii() else record_id)
+    if project:
+        named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
+    for wanted in (scope, GLOBAL):
+        here = [r for r in named if r.scope == wanted]
+        if len(here) == 1:
+            return here[0]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        choices = ", ".join(f"{r.scope.removeprefix('project/')}:{r.id}" for r in named)
+        raise UnknownId(
+            say("{id} names several records: {choices}", id=name, choices=choices), hint=say("name one of them")
+        )
+    for error in unreadable(index):
+        if record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-"):
+            raise error
+    raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
+
+
+def unreadable(index: Index) -> list[BadRecord]:
+    """Return for each file that *index* could not read as a record why, where, and what to do."""
+    hint = say("mend the file by hand; see: kb check")
+    rows = index.broken()
+    return [BadRecord(Said(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
