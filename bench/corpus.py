@@ -176,7 +176,9 @@ def adr(number: int) -> str:
     chance = random.Random(number)
     name = title(number, chance)
     body = f"{name}. {chance.choice(NOUNS)} {chance.choice(THINGS)}. " * 4
-    return f"# {number}. {name}\n\nDate: 2025-03-{number % 28 + 1:02}\n\n## Status\n\nAccepted\n\n## Context\n\n{body}\n\n## Decision\n\n{body}\n\n## Consequences\n\n{body}\n"
+    parts = [f"# {number}. {name}", f"Date: 2025-03-{number % 28 + 1:02}", "## Status", "Accepted"]
+    parts += [line for heading in ("Context", "Decision", "Consequences") for line in (f"## {heading}", body)]
+    return "\n\n".join(parts) + "\n"
 
 
 def transcript(size: int) -> bytes:

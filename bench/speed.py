@@ -82,8 +82,10 @@ def writes(place: Path, size: int, runs: int) -> None:
 
     def candidate(number: int) -> bytes:
         words = corpus.word(mark + number * 7919)
-        value = {"kind": "decision", "title": f"Keep {words} apart from {words[::-1]}", "why": f"because {words} grows without bound",
-                 "decision": f"The {words} part has a process of its own, and the rest calls it.", "impact_areas": ["architecture"],
+        value = {"kind": "decision", "title": f"Keep {words} apart from {words[::-1]}",
+                 "why": f"because {words} grows without bound",
+                 "decision": f"The {words} part has a process of its own, and the rest calls it.",
+                 "impact_areas": ["architecture"],
                  "scope": "global", "session": "bench"}  # fmt: skip
         return json.dumps(value).encode()
 
@@ -126,8 +128,8 @@ def big(place: Path, size: int) -> None:
     if size == 1_000:
         transcript = place.parent / "session.jsonl"
         transcript.write_bytes(corpus.transcript(3_000_000))
-        payload = {"hook_event_name": "PreCompact", "session_id": f"s{time.time_ns()}", "cwd": str(place), "trigger": "auto",
-                   "transcript_path": str(transcript)}  # fmt: skip
+        payload = {"hook_event_name": "PreCompact", "session_id": f"s{time.time_ns()}", "cwd": str(place),
+                   "trigger": "auto", "transcript_path": str(transcript)}  # fmt: skip
         whole("PreCompact on 3 MB, N=1,000", [HOOK, "pre-compact"], place, 2, 250, json.dumps(payload).encode())
 
 
