@@ -16,7 +16,7 @@ from conftest import git
 from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb import hosts
-from kb.hosts import events
+from kb.hosts import claude, events
 from kb.knowledge import KnowledgeBase
 from kb.text import tokens
 
@@ -69,17 +69,14 @@ class Host:
 
     def raw(self, word: str, data: bytes) -> Answer:
         """Run a hook in this process."""
-        streams = {
-            name: io.TextIOWrapper(io.BytesIO(bytes_), "utf-8")
-            for name, bytes_ in (("i", data), ("o", b""), ("e", b""))
-        }
+        streams = [io.TextIOWrapper(io.BytesIO(written), "utf-8") for written in (data, b"", b"")]
         with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as left:
             patch.setenv("KB_HOME", str(self.root))
             patch.chdir(self.folder)
-            for name, stream in zip(("stdin", "stdout", "stderr"), streams.values(), strict=True):
+            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
                 patch.setattr(sys, name, stream)
             hosts.main([word])
-        out, error = (self._written(streams[name]) for name in "oe")
+        out, error = map(self._written, streams[1:])
         return Answer(int(left.value.code or 0), json.loads(out) if out.strip() else {}, error)
 
     def _written(self, stream: io.TextIOWrapper) -> str:
@@ -250,6 +247,13 @@ def test_a_sub_agents_last_words_are_not_lost(host: Host, tmp_path: Path) -> Non
     assert "Sanitizer" in host.send("session-start", "s2", source="startup").message
 
 
+def test_a_sub_agent_without_a_transcript_of_its_own_is_its_parent(host: Host, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    assert "[D001]" in host.send("subagent-stop", "s1", path, agent_id="a1").message
+    add(path, EN)
+    assert host.send("stop", "s1", path).message == "", "the pause of the one is the pause of the other"
+
+
 # -- whatever comes --------------------------------------------------------------------------------
 
 PAYLOADS: list[bytes] = [
@@ -345,6 +349,18 @@ def test_a_damaged_index_loses_nothing(host: Host, tmp_path: Path, where: int) -
         Path(f"{index}{end}").unlink(missing_ok=True)
     host.send("session-start", "s2", source="startup")
     assert {"FastAPI" in r.title for r in host.kb().records()} == {True, False}
+
+
+@pytest.mark.parametrize("event", EVENTS.values())
+def test_the_host_gets_only_what_it_takes(event: str) -> None:
+    reply = events.Reply("长" * 30_000, "字" * 30_000)
+    output = json.loads(claude.rendered(event, reply))
+    assert len(output["systemMessage"]) == 10_000
+    speaks = event in ("SessionStart", "UserPromptSubmit", "SubagentStart")
+    assert ("hookSpecificOutput" in output) == speaks
+    if speaks:
+        assert output["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "长" * 10_000}
+    assert claude.rendered(event, events.Reply()) == ""
 
 
 def test_failures_are_kept_in_a_ring(root: Path) -> None:

@@ -32,7 +32,8 @@ def save(kb: "KnowledgeBase", transcript: str, session: str, cwd: str, as_json: 
         show_verdict(kb, verdict)
     for note in saved.notes:
         click.echo(note, err=True)
-    click.echo(f"content/sessions/{saved.archive}")
+    if saved.archive:
+        click.echo(f"content/sessions/{saved.archive}")
 
 
 @command.command("list", short_help="List archived sessions.")

@@ -99,8 +99,9 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
-    agent = _text(payload, "agent_id")
-    path = (_transcript(payload, "agent_transcript_path") if agent else "") or _transcript(payload)
+    path = _transcript(payload, "agent_transcript_path")
+    agent = _text(payload, "agent_id") if path else ""
+    path = path or _transcript(payload)
     if not _usable(kb, "Stop", path):
         return Reply()
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())

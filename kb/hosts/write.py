@@ -13,7 +13,7 @@ EXIT_REVIEW = 4
 
 
 def written(data: bytes, folder: str) -> int:
-    """Put the candidates in *data* through the gate, print the verdicts as JSON, and return the exit code of `kb write`."""
+    """Put the candidates in *data* through the gate, print the verdicts as JSON, and return `kb write`'s exit code."""
     try:
         candidates = candidate.parse(data, "stdin")
         with KnowledgeBase.open(folder, os.environ) as kb:

@@ -1,7 +1,6 @@
 """Make a knowledge base: a folder, its settings, and the first commit."""
 
 import os
-import sys
 from collections.abc import Mapping
 from importlib import resources
 
@@ -100,9 +99,3 @@ def _toml(value: object) -> str:
         return "[" + ", ".join(map(_toml, value)) + "]"
     text = scalar(value)
     return text if isinstance(value, bool | int | float) or text.startswith('"') else f'"{text}"'
-
-
-def agent_command() -> str:
-    """Return the `kb-hook` that belongs to the running Python."""
-    beside = os.path.join(os.path.dirname(sys.executable), "kb-hook")
-    return beside if os.path.exists(beside) else "kb-hook"
