@@ -14,7 +14,7 @@ from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, containe
 from kb.errors import BadRecord
 from kb.front import edit_front, line_feeds
 from kb.kinds import SECTIONS, section_named
-from kb.markdown import proved, read, record_of, render
+from kb.markdown import proved, read, record_of, render, settled
 from kb.record import Record, Section
 from kb.text import one_line
 
@@ -62,6 +62,7 @@ RECORDS = st.builds(
 def test_a_rendered_record_reads_back_the_same(record: Record, language: str) -> None:
     text = render(record, language)
     found = read(text.encode(), record.path)
+    assert settled(record, language) == found
     wanted = [(s.name, line_feeds(escape(s.text)).strip("\n")) for s in record.sections]
     assert [(s.name, s.text) for s in found.sections] == wanted
     assert [s.heading for s in found.sections if not s.name] == [

@@ -1,4 +1,4 @@
-"""Reviews, from the contradiction to the decision, and how a hand-edited block is kept (MBANK-04)."""
+"""Reviews, from the contradiction to the decision."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,6 @@ from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson, UnknownId
 from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
 
 
 def opened(kb: KnowledgeBase) -> str:
@@ -277,95 +276,7 @@ def test_a_branch_named_kb_is_named_as_the_trouble(kb: KnowledgeBase, root: Path
     assert one(kb, decision(0)).verdict == "created" and len(kb.reviews()) == 1
 
 
-# -- blocks edited by hand (MBANK-04) -------------------------------------------------------------
-
-
-def update(text: str, **changes: object) -> Candidate:
-    """Return a tool's new text for D001."""
-    return FASTAPI._replace(updates="D001", decision=text, **changes)  # type: ignore[arg-type]
-
-
-def by_hand(root: Path, path: str, old: str, new: str) -> None:
-    """Edit a record as a person and commit it."""
-    text = (root / path).read_text()
-    assert old in text
-    (root / path).write_text(text.replace(old, new))
-    git(root, "commit", "-qam", "By hand")
-
-
-def test_the_tools_own_text_is_replaced(kb: KnowledgeBase) -> None:
-    one(kb, FASTAPI)
-    assert one(kb, update("The backend uses FastAPI 0.110 everywhere.")).verdict == "updated"
-    assert kb.record("D001").section("decision") == "The backend uses FastAPI 0.110 everywhere."
-    assert one(kb, update("The backend uses FastAPI 0.110 everywhere.")).verdict == "unchanged"
-
-
-def test_edits_elsewhere_in_the_block_are_kept(kb: KnowledgeBase, root: Path) -> None:
-    path = one(kb, FASTAPI).path
-    by_hand(root, path, "Callers give up after half a second anyway.", "Callers give up after a quarter.")
-    verdict = one(kb, update("The backend of the shop uses FastAPI 0.110 everywhere.", why=""))
-    assert verdict.verdict == "updated" and any("edited by hand" in reason for reason in verdict.reasons)
-    assert kb.record("D001").section("why") == "Callers give up after a quarter."
-    assert one(kb, update("The backend of the shop uses FastAPI 0.111 everywhere.", why="")).verdict == "updated"
-    assert kb.record("D001").section("why") == "Callers give up after a quarter.", "the second time too"
-
-
-@pytest.mark.parametrize("through", ["git", "kb edit", "then kb"])
-def test_a_persons_words_on_the_same_lines_stay(kb: KnowledgeBase, root: Path, through: str) -> None:
-    path = one(kb, FASTAPI).path
-    if through == "kb edit":
-        record = kb.record("D001")
-        text = kb.text(record)
-        kb.replace_text(record, text.replace("uses FastAPI.", "uses FastAPI, I say."), opened=text)
-    else:
-        by_hand(root, path, "uses FastAPI.", "uses FastAPI, I say.")
-    if through == "then kb":
-        kb.confirm("D001")
-        one(kb, FASTAPI._replace(session="s5", why="The generated API documents save a week a year."))
-    before = (root / path).read_text()
-    verdict = one(kb, update("The backend uses FastAPI 0.110 everywhere."))
-    assert verdict.verdict == "conflict" and (root / path).read_text() == before
-    assert "0.110" in git(root, "show", f"{verdict.branch}:{path}")
-    assert "I say" not in git(root, "show", f"{verdict.branch}:{path}")
-    assert kb.reviews()[0].against == ("D001",)
-
-
-def test_an_update_in_review_can_be_decided(kb: KnowledgeBase, root: Path) -> None:
-    path = one(kb, FASTAPI).path
-    by_hand(root, path, "uses FastAPI.", "uses FastAPI, I say.")
-    tool = update("The backend uses FastAPI 0.110 everywhere.")
-    branch = one(kb, tool).branch
-    assert one(kb, tool).branch == branch and commits(root, f"main..{branch}") == 1
-    kb.reject(branch)
-    assert one(kb, tool).verdict == "refused"
-    newer = one(kb, update("The backend uses FastAPI 0.111 everywhere."))
-    kb.accept(newer.branch)
-    assert kb.record("D001").section("decision") == "The backend uses FastAPI 0.111 everywhere."
-    assert one(kb, update("The backend uses FastAPI 0.112 everywhere.")).verdict == "updated", "it is the tool's again"
-    assert kb.check() == []
-
-
-def test_uncommitted_edits_of_the_block(kb: KnowledgeBase, root: Path) -> None:
-    path = root / one(kb, FASTAPI).path
-    path.write_text(path.read_text().replace("uses FastAPI.", "uses FastAPI, I say."))
-    mine = path.read_text()
-    verdict = one(kb, update("The backend uses FastAPI 0.110 everywhere."))
-    assert verdict.verdict == "conflict" and path.read_text() == mine
-    assert "I say" not in git(root, "show", f"HEAD:{verdict.path}")
-
-
-def test_an_unknown_record_is_refused(kb: KnowledgeBase) -> None:
-    first, second = kb.write(
-        [update("A text long enough for the gate.", title="Of nothing"), decision(0)], folder=kb.root
-    )
-    assert first.verdict == "refused" and "D001" in first.reasons[0]
-    assert second.verdict == "created"
-
-
 def test_a_review_is_a_plain_branch(kb: KnowledgeBase, root: Path) -> None:
     branch = opened(kb)
-    done = subprocess.run(
-        ["git", "-C", str(root), "diff", "--check", f"main...{branch}"], capture_output=True, check=False
-    )
-    assert done.returncode == 0 and len(committed(root)) == 1
+    assert git(root, "diff", "--check", f"main...{branch}") == "" and len(committed(root)) == 1
     assert git(root, "log", "-1", "--format=%(trailers:key=Kb-Op,valueonly)", branch).strip() == "review"

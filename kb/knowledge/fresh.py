@@ -27,6 +27,9 @@ def refresh(kb: "KnowledgeBase", looking: Started | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     index = kb.index
     edited = _names(kb, (looking or look(kb)).ended().out)
+    if len(edited) > _MANY:  # a copied clone: nothing is edited, git only has never looked
+        kb.repository.git("update-index", "-q", "--refresh", check=False)
+        edited = _names(kb, look(kb).ended().out)
     watched = set(json.loads(index.note("watched") or "[]"))
     stamp = _stamp(kb)
     if index.note("git") != stamp or not stamp or len(watched) > _MANY:

@@ -255,7 +255,7 @@ def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:
         moments.append(
             Moment(_stage(change.operation, not moments), change.time, change.subject, change.commit, change.author)
         )
-        if len(moments) == 1 and record.status in LIVE:
+        if len(moments) == 1:
             moments.append(
                 Moment("dormant", change.time, kb.words(say("until a task needs it")), change.commit, change.author)
             )

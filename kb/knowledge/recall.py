@@ -12,7 +12,7 @@ from kb.reading import query as queries
 from kb.reading.hints import Hint
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record
-from kb.store.index import ALL, Filter
+from kb.store.rows import ALL, Filter
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase

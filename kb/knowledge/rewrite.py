@@ -45,6 +45,7 @@ def rewrite(writing: "Writing", candidate: Candidate, grounds: Sequence[Said]) -
     before = writing.text_of(record.path)
     if before is None:
         return hold_uncommitted(writing, candidate, record.path, grounds, ())
+    markdown.read(before, record.path)
     base = as_the_tool_left_it(writing, record, before)
     wanted = _with_sections(writing, base, record, candidate)
     if wanted == base:

@@ -71,7 +71,7 @@ def land_spool(kb: "KnowledgeBase") -> list[Verdict]:
             continue
         except (Busy, GitFailed, OSError):
             break
-        except (ValueError, KeyError, TypeError, AttributeError, KbError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
             landed.append(_set_aside(kb, path, error))
             continue
         with contextlib.suppress(FileNotFoundError):

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kb import markdown
-from kb.errors import Busy, GitFailed, KbError, NeedsPerson, UnknownId
+from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
 from kb.kinds import BY_NAME
 from kb.knowledge import inbox, numbers, project
@@ -134,11 +134,19 @@ class Writing:
         objections = quality.objections(candidate, self.kb.config)
         if refusing := [o for o in objections if o.refuses]:
             return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
-        candidate = candidate._replace(title=one_line(candidate.title))
+        try:
+            supersedes, amends = (
+                tuple(dict.fromkeys(record.id for record in self._named_by(candidate, names)))
+                for names in (candidate.supersedes, candidate.amends)
+            )
+        except UnknownId as error:
+            return self.refused(candidate, [error.message], error.hint)
+        candidate = candidate._replace(title=one_line(candidate.title), supersedes=supersedes, amends=amends)
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
         held = inbox.same_as(self.kb, candidate)
-        admission = gate.admission(candidate, self._sightings(candidate, decision, held), self.kb.config)
+        sightings = self._sightings(candidate, decision, held)
+        admission = gate.admission(candidate, sightings, self.kb.config, overturns=decision.overturns)
         if refusing := [o for o in admission.objections if o.refuses]:
             return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
         objections = [*objections, *admission.objections]
@@ -147,7 +155,11 @@ class Writing:
             return inbox.hold(self, candidate, held, objections, decision.similar)
         if held:
             candidate = inbox.joined(candidate, held.candidate)
-        verdict = self._admit(candidate, decision, [*admission.grounds, *notes])
+        try:
+            verdict = self._admit(candidate, decision, [*admission.grounds, *notes])
+        except BadRecord as error:
+            words = say("{path}: {problem}", path=error.path, problem=error.message)
+            return self.refused(candidate, [words], say("mend it first: kb check"))
         if held and verdict.verdict not in ("held", "refused"):
             self.inbox[held.name + ".json"] = None
         return verdict
@@ -188,13 +200,7 @@ class Writing:
         return self._create(candidate, decision, grounds)
 
     def _create(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
-        try:
-            replaced = self._named_by(candidate, candidate.supersedes)
-            amended = self._named_by(candidate, candidate.amends)
-        except UnknownId as error:
-            return self.refused(candidate, [error.message], error.hint)
-        candidate = candidate._replace(supersedes=_ids(replaced), amends=_ids(amended))
-        replaced = [old for old in replaced if old.status != Status.SUPERSEDED]
+        replaced = [old for old in self._named_by(candidate, candidate.supersedes) if old.status != Status.SUPERSEDED]
         if uneasy := [old for old in replaced if self._status_clashes(old)]:
             from kb.knowledge.review import propose
 
@@ -284,8 +290,9 @@ class Writing:
 
     def add(self, record: Record, operation: str = "created") -> None:
         """Plan the file of a new *record*."""
-        self.change(record.path, None, markdown.render(record, self.kb.config.language).encode(), operation, record)
-        self.kb.index.put(record)
+        language = self.kb.config.language
+        self.change(record.path, None, markdown.render(record, language).encode(), operation, record)
+        self.kb.index.put(markdown.settled(record, language))
         project.mark(self, record.scope)
 
     def change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
@@ -397,7 +404,3 @@ def _with_commit(verdict: Verdict, commits: Mapping[str, str]) -> Verdict:
     ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
     branches = [oid for name, oid in commits.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
     return verdict._replace(commit=branches[0] if branches else "")
-
-
-def _ids(records: Sequence[Record]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(record.id for record in records))

@@ -19,16 +19,16 @@ class Change(NamedTuple):
 
 
 def changes_of(repository: Repository, path: str, limit: int = 1000) -> list[Change]:
-    """Return the commits that touched *path*, oldest first, through renames of its slug."""
+    """Return the commits that touched *path*, under whatever name it had then, oldest first."""
     import git
 
+    full = repository.full(path)
     with git.Repo(repository.top, search_parent_directories=False) as repo:
-        commits = (
-            list(repo.iter_commits("HEAD", paths=repository.full(path), max_count=limit))
-            if repo.head.is_valid()
-            else []
-        )
-        return [_change(commit) for commit in reversed(commits)]
+        if not repo.head.is_valid():
+            return []
+        names = repo.git.log("--follow", "--name-only", "--format=", "-z", "--", _literally(full)).split("\0")
+        paths = [_literally(name) for name in dict.fromkeys([full, *names]) if name]
+        return [_change(commit) for commit in reversed(list(repo.iter_commits("HEAD", paths=paths, max_count=limit)))]
 
 
 def patches(repository: Repository, path: str, limit: int = 50) -> str:
@@ -37,9 +37,14 @@ def patches(repository: Repository, path: str, limit: int = 50) -> str:
 
     with git.Repo(repository.top) as repo:
         text: str = repo.git.log(
-            "--follow", "-p", f"-{limit}", "--no-color", "--no-ext-diff", "--", repository.full(path)
+            "--follow", "-p", f"-{limit}", "--no-color", "--no-ext-diff", "--", _literally(repository.full(path))
         )
         return text
+
+
+def _literally(path: str) -> str:
+    """Return the pathspec that means *path* and no pattern."""
+    return f":(literal){path}"
 
 
 def _change(commit: object) -> Change:

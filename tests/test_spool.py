@@ -1,0 +1,124 @@
+"""The spool: nothing is lost, nothing lands twice, and what cannot be read is named."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from clones import FASTAPI, FLASK, SMALL, commits, committed, decision, one
+from conftest import Clock, git
+
+from kb.errors import KbError
+from kb.knowledge import KnowledgeBase
+
+
+@pytest.fixture
+def busy(root: Path) -> Path:
+    """A file that makes the repository look as if a merge were in progress."""
+    return root / ".git" / "MERGE_HEAD"
+
+
+def spooled(kb: KnowledgeBase, busy: Path, *candidates: object, folder: str = "") -> None:
+    """Write while the repository cannot take it."""
+    busy.write_text("0" * 40)
+    verdicts = kb.write(list(candidates), folder=folder or kb.root)  # type: ignore[arg-type]
+    busy.unlink()
+    assert all(verdict.spooled and verdict.verdict == "held" for verdict in verdicts)
+
+
+def test_it_lands_in_order(kb: KnowledgeBase, busy: Path, clock: Clock) -> None:
+    for number in range(3):
+        spooled(kb, busy, decision(number))
+        clock.seconds += 1
+    assert len(kb.state.spooled()) == 3
+    assert [verdict.id for verdict in kb.land()] == ["D001", "D002", "D003"]
+    assert [record.title for record in kb.records()] == [decision(n).title for n in range(3)]
+    assert kb.state.spooled() == []
+
+
+def test_every_sort_of_verdict_lands(kb: KnowledgeBase, busy: Path) -> None:
+    spooled(kb, busy, FASTAPI, FLASK, SMALL)
+    assert [verdict.verdict for verdict in kb.land()] == ["created", "conflict", "held"]
+    assert len(kb.reviews()) == 1 and len(kb.held()) == 1
+
+
+@pytest.mark.parametrize("candidate", [FASTAPI, FLASK, SMALL, decision(0)])
+def test_what_landed_already_does_not_land_again(kb: KnowledgeBase, root: Path, busy: Path, candidate: object) -> None:
+    """A process that dies between writing and clearing leaves its file: the second landing changes nothing."""
+    if candidate is FLASK:
+        one(kb, FASTAPI)
+    spooled(kb, busy, candidate)
+    (path,) = kb.state.spooled()
+    copy = Path(path).read_bytes()
+    kb.land()
+    before = git(root, "for-each-ref"), kb.records(), kb.held()
+    Path(path).write_bytes(copy)
+    kb.land()
+    assert (git(root, "for-each-ref"), kb.records(), kb.held()) == before
+
+
+def test_the_scope_is_that_of_the_caller(
+    kb: KnowledgeBase, root: Path, busy: Path, tmp_path: Path, clock: Clock
+) -> None:
+    with KnowledgeBase(str(root), {**os.environ, "KB_PROJECT": "shop"}, clock) as other:
+        spooled(other, busy, decision(0))
+    assert [verdict.scope for verdict in kb.land()] == ["project/shop"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"{", b"[]", b"7", b"\xff\xfe", b'{"folder": "/"}', b'{"folder": "/", "candidates": 3}',
+        b'{"folder": "/", "candidates": [{"kind": "x"}]}', b'{"save": {}}', b"[" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_set_aside_and_named(kb: KnowledgeBase, root: Path, busy: Path, data: bytes) -> None:
+    spooled(kb, busy, decision(0))
+    bad = root / ".kb" / "spool" / "00000000000001-1-1.json"
+    bad.write_bytes(data)
+    verdict = one(kb, decision(1))
+    assert verdict.verdict == "created" and any(bad.name in reason for reason in verdict.reasons)
+    assert len(committed(root)) == 2 and kb.state.spooled() == []
+    assert bad.with_name(bad.name + ".unreadable").read_bytes() == data
+    assert not any(bad.name in reason for reason in one(kb, decision(2)).reasons), "named once"
+
+
+def test_what_still_cannot_be_written_stays(kb: KnowledgeBase, root: Path, busy: Path) -> None:
+    spooled(kb, busy, decision(0))
+    busy.write_text("0" * 40)
+    assert kb.land() == []
+    assert one(kb, decision(1)).spooled and len(kb.state.spooled()) == 2
+    busy.unlink()
+    before = commits(root)
+    kb.land()
+    assert commits(root) == before + 2
+
+
+def test_where_nothing_can_be_kept_the_write_fails(root: Path, busy: Path, tmp_path: Path, clock: Clock) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+    (root / ".kb").rename(root / ".was") if (root / ".kb").exists() else None
+    (root / ".kb").write_text("a file where a folder must be")
+    busy.write_text("0" * 40)
+    with (
+        KnowledgeBase(str(root), {**os.environ, "XDG_STATE_HOME": str(nowhere)}, clock) as kb,
+        pytest.raises(KbError, match="merge is in progress"),
+    ):
+        kb.write([decision(0)], folder=str(root))
+
+
+def test_two_knowledge_bases_have_two_spools(tmp_path: Path) -> None:
+    from kb.store.state import State
+
+    first = State("/a/b-c", os.environ)._elsewhere
+    assert len({first, State("/a-b/c", os.environ)._elsewhere, State("/a/b/c", os.environ)._elsewhere}) == 3
+
+
+def test_what_is_spooled_is_the_documented_form(kb: KnowledgeBase, busy: Path) -> None:
+    spooled(kb, busy, FASTAPI)
+    (path,) = kb.state.spooled()
+    value = json.loads(Path(path).read_text())
+    assert value["candidates"][0]["claims"] == {"backend.framework": "FastAPI"}
+    from kb.candidate import candidates
+
+    assert candidates(value["candidates"]) == [FASTAPI._replace(scope="global")]
