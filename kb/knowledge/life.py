@@ -82,7 +82,7 @@ def allowed(record: Record, status: str) -> None:
         )
         raise KbError(words, path=record.path)
     if status == Status.ACCEPTED and (lacking := missing_sections(record)):
-        words = say("[{id}] lacks: {sections}", id=record.id, sections=", ".join(lacking))
+        words = say("[{id}] lacks: {sections}", id=record.id, sections=named_in(lacking, LANG))
         raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.id))
 
 
