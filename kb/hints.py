@@ -19,7 +19,7 @@ def get_shi_t2_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
 
 
 def get_shi_prompt_for_avatar(cwd: str, avatar: str, task_description: str) -> str:
-    """Return the hints that the *avatar* (眼 耳 鼻 舌 身 意, or an alias) gets for a task; "" for one that gets none."""
+    """Return the hints that the *avatar* (眼 耳 鼻 舌 身 意, or an alias) gets for a task, or ""."""
     with KnowledgeBase.open(cwd) as kb:
         return kb.hint_for_avatar(avatar, task_description, project=kb.project(cwd))
 

@@ -1,5 +1,6 @@
 """The table of record kinds. A new kind is a row here; everything else reads the table."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -144,3 +145,8 @@ def section_label(name: str, language: str) -> str:
     """Return the heading under which the canonical section *name* is written in *language*."""
     section = next(s for s in SECTIONS if s.name == name)
     return section.zh if language == "zh" else section.en
+
+
+def section_labels(names: Iterable[str], language: str) -> str:
+    """Return the labels of the canonical sections *names* as they are named in a sentence."""
+    return ", ".join(section_label(name, language).lower() for name in names)

@@ -73,7 +73,8 @@ def render(record: Record, language: str = "en") -> str:
 def settled(record: Record, language: str = "en") -> Record:
     """Return what `read` would give of `render(record, language)`, without the cost of reading YAML."""
     parts = (
-        Section(s.name, title_of(_heading(s, language)), line_feeds(escape(s.text)).strip("\n")) for s in record.sections
+        Section(s.name, title_of(_heading(s, language)), line_feeds(escape(s.text)).strip("\n"))
+        for s in record.sections
     )
     return record._replace(title=one_line(record.title), sections=tuple(parts), user=contained(record.user))
 

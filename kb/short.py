@@ -91,7 +91,7 @@ def _plain(text: str) -> str:
 
 
 def table(records: Sequence[Record], language: str) -> str:
-    """Return *records* as a markdown table of decision, date and reason; what a cell cannot hold is escaped (MBANK-05)."""
+    """Return *records* as a markdown table of decision, date and reason, cells escaped (MBANK-05)."""
     head = ("ID", "决策", "日期", "原因") if language == "zh" else ("ID", "Decision", "Date", "Reason")
     rows = [head, ("---",) * len(head)]
     rows += [(r.id, r.title, r.date, gist(r.section("why"))) for r in records]

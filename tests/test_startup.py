@@ -15,7 +15,9 @@ def loaded(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("statement", ["import kb.cli", "import kb.hosts", "import kb.hosts.write", "import kb.hosts.events"])
+@pytest.mark.parametrize(
+    "statement", ["import kb.cli", "import kb.hosts", "import kb.hosts.write", "import kb.hosts.events"]
+)
 def test_nothing_heavy_is_loaded(statement: str) -> None:
     assert not loaded(statement) & HEAVY
 

@@ -181,7 +181,7 @@ def required_sections(shelf: Shelf) -> Iterator[Finding]:
         if missing and accepted:
             fix = say("write what is missing, or let it wait: kb status {id} proposed", id=one.record.id)
             message = say("it is accepted without: {sections}", sections=missing)
-            yield finding("sections", one, message, fix, key="status")
+            yield finding("sections", one, message, fix, key="status", severity="error" if strict else "warning")
         elif missing:
             message = say("this knowledge base refuses records without: {sections}", sections=missing)
             yield finding("sections", one, message, say("write what is missing"), key="status")

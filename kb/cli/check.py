@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 @click.command(short_help="Check the records.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--fix", is_flag=True, help="Mend in the checkout what can be mended safely.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    show_default=True,
+    help="Lines to read, JSON, or the annotations of a GitHub workflow.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--strict", is_flag=True, help="Let warnings fail too.")
 @with_kb

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from kb import markdown
 from kb.errors import Busy, KbError, UnknownId
 from kb.front import decode, newline
-from kb.kinds import BY_NAME
+from kb.kinds import BY_NAME, section_labels
 from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
 from kb.store.files import content
 from kb.store.git.repository import LostRace
@@ -67,7 +67,7 @@ def as_it_is(writing: "Writing", record: Record) -> Record:
     return now[0]
 
 
-def allowed(record: Record, status: str) -> None:
+def allowed(kb: "KnowledgeBase", record: Record, status: str) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18)."""
     if status not in TRANSITIONS:
         words = say("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
@@ -82,7 +82,7 @@ def allowed(record: Record, status: str) -> None:
         )
         raise KbError(words, path=record.path)
     if status == Status.ACCEPTED and (lacking := missing_sections(record)):
-        words = say("[{id}] lacks: {sections}", id=record.id, sections=named_in(lacking, LANG))
+        words = say("[{id}] lacks: {sections}", id=record.id, sections=section_labels(lacking, kb.config.language))
         raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.id))
 
 
@@ -96,7 +96,7 @@ def change_status(kb: "KnowledgeBase", name: str, status: str, *, why: str, scop
 
     def step(writing: "Writing") -> Verdict:
         record = as_it_is(writing, named)
-        allowed(record, status)
+        allowed(kb, record, status)
         newer = [other for other, _ in kb.index.pointing_to(record.id, "supersedes") if other.scope == record.scope]
         if status == Status.SUPERSEDED and not newer:
             hint = say("kb supersede {id} --by NEW", id=record.id)
@@ -164,7 +164,7 @@ def _may_replace(kb: "KnowledgeBase", old: Record, new: Record, *, in_part: bool
     if in_part and old.id in new.supersedes:
         raise KbError(say("[{new}] replaces [{old}] wholly", old=old.id, new=new.id), path=new.path)
     if not in_part and old.status != Status.SUPERSEDED:
-        allowed(old, Status.SUPERSEDED)
+        allowed(kb, old, Status.SUPERSEDED)
     if new.id in _replaced_by(kb, old):
         raise KbError(say("[{old}] replaces [{new}] already", old=old.id, new=new.id), path=old.path)
 
@@ -202,7 +202,7 @@ def replace_text(kb: "KnowledgeBase", record: Record, text: str, *, opened: str)
     """
     data = _like(opened, text).encode()
     edited = markdown.read(data, record.path)
-    _may_be(record, edited)
+    _may_be(kb, record, edited)
     if masked := list(redact.secrets(text)):
         line, rule = masked[0]
         raise KbError(
@@ -232,7 +232,7 @@ def _like(opened: str, text: str) -> str:
     return mark + text
 
 
-def _may_be(record: Record, edited: Record) -> None:
+def _may_be(kb: "KnowledgeBase", record: Record, edited: Record) -> None:
     """Raise KbError where a person has changed what does not change."""
     for key in ("id", "uid", "kind", "scope"):
         if getattr(edited, key) != getattr(record, key):
@@ -242,7 +242,7 @@ def _may_be(record: Record, edited: Record) -> None:
                 hint=say("write a new record and: kb supersede"),
             )
     if edited.status != record.status:
-        allowed(edited._replace(status=record.status), edited.status)
+        allowed(kb, edited._replace(status=record.status), edited.status)
 
 
 def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:

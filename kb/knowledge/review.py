@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb import markdown
 from kb.errors import BadRecord, UnknownId
 from kb.front import decode, edit_front
+from kb.kinds import section_labels
 from kb.knowledge.inbox import hold_uncommitted
 from kb.knowledge.names import REJECTED, REVIEWS
 from kb.record import Candidate, Record, Similar, Status, Verdict
@@ -107,7 +108,7 @@ def propose(
         return hold_uncommitted(writing, candidate, uncommitted[0], reasons, alike)
     record = writing.new_record(candidate)
     if lacking := missing_sections(record):
-        reasons = [*reasons, say("not given: {sections}", sections=", ".join(lacking))]
+        reasons = [*reasons, say("not given: {sections}", sections=section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
             return writing.refused(candidate, reasons, say("add what is missing"))
     record = record._replace(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kb import markdown
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
-from kb.kinds import BY_NAME
+from kb.kinds import BY_NAME, section_labels
 from kb.knowledge import inbox, numbers, project
 from kb.knowledge.names import INBOX, folder_of, ulid
 from kb.knowledge.publish import finish_following, publish
@@ -209,7 +209,8 @@ class Writing:
         record = self.new_record(candidate)
         lacking = missing_sections(record)
         remedy = say("complete it: kb edit {id}", id=record.id) if lacking else say("")
-        said = [say("not given: {sections}", sections=", ".join(lacking))] if lacking else []
+        labels = section_labels(lacking, self.kb.config.language)
+        said = [say("not given: {sections}", sections=labels)] if lacking else []
         if lacking and self.kb.config.missing == "refuse":
             return self.refused(candidate, said, say("add what is missing"))
         self.add(record)

@@ -22,6 +22,10 @@ IndexFailed = sqlite3.Error
 """What is raised when the index cannot be kept: no space, a folder that cannot be written, a lock held too long."""
 
 
+_TOO_LONG = 12
+"""Digits from which on a number was never given out by kb, and SQLite may not hold it."""
+
+
 class Index:
     """The index of the records below the *folders* of *root*, kept in the file *path*."""
 
@@ -248,7 +252,7 @@ class Index:
         """Remember that *record_id* has been given out in *scope*; numbers are never used twice."""
         prefix = record_id.rstrip("0123456789")
         number = record_id[len(prefix) :]
-        if prefix and number:
+        if prefix and 0 < len(number) < _TOO_LONG:
             self._db.execute(
                 "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)",
                 (scope, prefix, int(number)),
