@@ -356,6 +356,8 @@ KNOWLEDGE: dict[str, str] = {
     ),
     "there is no scope {scope}": "没有范围 {scope}",
     "use global or project/<name>": "请用 global 或 project/<名称>",
+    "{path}: {problem}": "{path}：{problem}",
+    "mend it first: kb check": "请先修好：kb check",
     "not given: {sections}": "未给出：{sections}",
     "add what is missing": "请补上缺少的内容",
 }
