@@ -147,7 +147,7 @@ def test_a_deletion_between_plan_and_commit_stays(kb: KnowledgeBase, root: Path)
     one(kb, decision(0))
     on_ref_change(root, f'rm -f "{root / RECORD}"')
     verdict = one(kb, again())
-    assert verdict.verdict == "appended"
+    assert verdict.verdict == "appended" and "stays as you have it" in verdict.reasons[-1]
     assert not (root / RECORD).exists() and kb.records() == []
     assert git(root, "status", "--porcelain") == f" D {RECORD}\n"
 
@@ -320,6 +320,7 @@ def test_a_checkout_that_cannot_be_written_follows_later(kb: KnowledgeBase, root
     in_the_way.mkdir(parents=True)
     verdict = one(kb, decision(0))
     assert verdict.verdict == "created" and committed(root) == {RECORD}
+    assert "the next call tries again" in verdict.reasons[-1]
     assert kb.records() == []
     for folder in (in_the_way, *list(in_the_way.parents)[:3]):
         folder.rmdir()
@@ -498,6 +499,26 @@ def test_names_with_glob_characters_are_taken_literally(kb: KnowledgeBase, root:
     from kb.store.git import checkout
 
     assert set(checkout.staged(repository, repository.head().oid, ["a[b].md"])) == {"a[b].md"}
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "file/.."])
+def test_a_place_that_cannot_be(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("")
+    if place == "file/..":
+        (tmp_path / ".kb").write_text("a file where a folder must be")
+    with pytest.raises(KbError):
+        make(str(tmp_path / place), os.environ)
+
+
+def test_making_it_again_completes_it_and_changes_nothing_else(kb: KnowledgeBase, root: Path) -> None:
+    (root / "kb.toml").unlink()
+    git(root, "rm", "-q", "content/sessions/.gitkeep")
+    git(root, "commit", "-qm", "Without")
+    _, files = make(str(root), os.environ)
+    assert files == ["content/sessions/.gitkeep"], "a file that is only deleted in the checkout is the person's affair"
+    assert git(root, "status", "--porcelain") == " D kb.toml\n"
+    head = git(root, "rev-parse", "HEAD")
+    assert make(str(root), os.environ)[1] == [] and git(root, "rev-parse", "HEAD") == head
 
 
 # -- races ----------------------------------------------------------------------------------------

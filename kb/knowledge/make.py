@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib import resources
 
 from kb.config import FILE, HELP, Config
-from kb.errors import BadInput, GitFailed
+from kb.errors import BadInput, GitFailed, KbError
 from kb.front import scalar
 from kb.knowledge import KnowledgeBase
 from kb.store.git import checkout
@@ -34,15 +34,27 @@ def make(
     place = os.path.realpath(place)
     if os.path.isfile(place):
         raise BadInput(say("{path} is a file", path=place))
+    try:
+        return _made(place, environment, inside=inside, name=name, language=language, with_ci=with_ci)
+    except OSError as error:
+        raise KbError(say("{path} cannot be written: {problem}", path=place, problem=error.strerror)) from None
+
+
+def _made(
+    place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, with_ci: bool
+) -> tuple[KnowledgeBase, list[str]]:
     os.makedirs(place, exist_ok=True)
     around = enclosing(place)
     if around is None or (not inside and around[0] != place):
         _git_init(place, environment)
     project = slugify(os.path.basename(around[0])) if inside and around else ""
     files = _files(place, name or os.path.basename(place).strip(".") or "kb", language, project, with_ci=with_ci)
-    missing = {path: data for path, data in files.items() if not os.path.lexists(os.path.join(place, path))}
+    repository = Repository(place, environment)
+    tip = repository.head().oid
+    kept = repository.files(tip) if tip else {}
+    missing = {p: data for p, data in files.items() if p not in kept and not os.path.lexists(os.path.join(place, p))}
     if missing:
-        _commit(place, environment, missing)
+        _commit(repository, environment, missing)
     return KnowledgeBase(place, environment), sorted(missing)
 
 
@@ -54,14 +66,13 @@ def _git_init(place: str, environment: Mapping[str, str]) -> None:
         raise GitFailed(say("git {command} failed: {problem}", command="init", problem=output.error.strip()))
 
 
-def _commit(place: str, environment: Mapping[str, str], files: Mapping[str, bytes]) -> None:
-    repository = Repository(place, environment)
+def _commit(repository: Repository, environment: Mapping[str, str], files: Mapping[str, bytes]) -> None:
     with repository.locked():
         if busy := repository.not_now():
             raise busy
         head = repository.head()
         words = message("Make a knowledge base", "", {"Kb-Op": "init"})
-        with State(place, environment).stage() as stage:
+        with State(repository.root, environment).stage() as stage:
             commit = repository.build(head.oid, files, words, stage=stage)
         with checkout.held(repository) as following:
             repository.publish([Move(head.ref, commit, head.oid)], "kb: init")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from kb.knowledge import fresh, numbers
 from kb.knowledge.names import CONTENT
 from kb.store.git import checkout
-from kb.store.git.checkout import CLEAN, FAILED, Changes
+from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes
 from kb.store.git.repository import Head, LostRace, Move
 from kb.store.index import IndexFailed
+from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -85,6 +86,15 @@ def _settle(kb: "KnowledgeBase", outcomes: Mapping[str, str]) -> None:
 
 def _is_there(kb: "KnowledgeBase", path: str) -> bool:
     return os.path.exists(os.path.join(kb.root, *path.split("/")))
+
+
+def left_behind(path: str, outcome: str) -> Said | None:
+    """Return what to tell a person of a file that could not follow; None for one that did."""
+    if outcome == KEPT:
+        return say("it is committed; {path} stays as you have it", path=path)
+    if outcome == FAILED:
+        return say("it is committed; {path} could not be written, the next call tries again", path=path)
+    return None
 
 
 def is_record(path: str) -> bool:
