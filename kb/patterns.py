@@ -21,7 +21,7 @@ _METHODS = ("search", "match", "fullmatch", "findall", "finditer", "sub", "subn"
 class _Pattern:
     """Stands for a pattern until something is asked of it; from then on its methods are the pattern's own."""
 
-    def __init__(self, source: str, flags: int) -> None:
+    def __init__(self, source: str | bytes, flags: int) -> None:
         self._source = source
         self._flags = flags
 
@@ -41,14 +41,21 @@ def regex(source: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Pattern(source, flags))
 
 
+def bytes_regex(source: bytes, flags: int = 0) -> re.Pattern[bytes]:
+    """Return what behaves as `re.compile(source, flags)` for bytes, compiled at its first use."""
+    if TYPE_CHECKING:
+        return re.compile(source, flags)
+    return cast("re.Pattern[bytes]", _Pattern(source, flags))
+
+
 class _Cache:
     """The compiled patterns of this user, for this very Python."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int], Any] | None = None
+        self._known: dict[tuple[str | bytes, int], Any] | None = None
         self._new = False
 
-    def compiled(self, source: str, flags: int) -> re.Pattern[str]:
+    def compiled(self, source: str | bytes, flags: int) -> re.Pattern[Any]:
         """Return the pattern *source*, from the cache if it is there."""
         if self._known is None:
             self._known = self._loaded()
@@ -61,12 +68,12 @@ class _Cache:
                 self._known[source, flags] = entry = _code(source, flags)
                 self._new = True
             all_flags, code, groups, names, indexed = entry
-            pattern: re.Pattern[str] = _sre.compile(source, all_flags, code, groups, names, indexed)
+            pattern: re.Pattern[Any] = _sre.compile(source, all_flags, code, groups, names, indexed)
             return pattern
         except (ImportError, AttributeError, TypeError, ValueError, RuntimeError):
             return re.compile(source, flags)
 
-    def _loaded(self) -> dict[tuple[str, int], Any]:
+    def _loaded(self) -> dict[tuple[str | bytes, int], Any]:
         import marshal
 
         try:
@@ -93,7 +100,7 @@ class _Cache:
             return
 
 
-def _code(source: str, flags: int) -> tuple[int, list[int], int, dict[str, int], tuple[str | None, ...]]:
+def _code(source: str | bytes, flags: int) -> tuple[int, list[int], int, dict[str, int], tuple[str | None, ...]]:
     """Return what `re._compiler.compile` hands to the engine for *source*."""
     from re import _compiler, _parser  # type: ignore[attr-defined]
 

@@ -358,6 +358,11 @@ KNOWLEDGE: dict[str, str] = {
     "use global or project/<name>": "请用 global 或 project/<名称>",
     "{path}: {problem}": "{path}：{problem}",
     "mend it first: kb check": "请先修好：kb check",
+    "it is committed; {path} stays as you have it": "已提交；{path} 保持你的版本",
+    "it is committed; {path} could not be written, the next call tries again": (
+        "已提交；{path} 未能写入，下次调用会重试"
+    ),
+    "git stored other trees than were built": "git 存下的树与所构建的不同",
     "not given: {sections}": "未给出：{sections}",
     "add what is missing": "请补上缺少的内容",
 }

@@ -141,7 +141,7 @@ def move(kb: "KnowledgeBase", changes: Mapping[str, bytes | None]) -> Move:
     old = kb.repository.ref(INBOX)
     words = message("Keep what is held", "", {"Kb-Op": "inbox"})
     with kb.state.stage() as stage:
-        return Move(INBOX, kb.repository.build(old, changes, words, stage=stage, index="inbox"), old)
+        return Move(INBOX, kb.repository.build(old, changes, words, stage=stage), old)
 
 
 def one(kb: "KnowledgeBase", name: str) -> Held:

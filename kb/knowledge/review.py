@@ -70,7 +70,7 @@ class Plan:
     def built(self, kb: "KnowledgeBase", base: str) -> Move:
         """Build the commit and return the move that publishes it."""
         with kb.state.stage() as stage:
-            commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage, index="review")
+            commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage)
         return Move(f"refs/heads/{self.branch}", commit, self.tip)
 
     def text(self, kb: "KnowledgeBase") -> bytes:

@@ -11,7 +11,7 @@ from kb.front import decode, edit_front
 from kb.kinds import BY_NAME, section_labels
 from kb.knowledge import inbox, numbers, project
 from kb.knowledge.names import INBOX, folder_of, ulid
-from kb.knowledge.publish import finish_following, publish
+from kb.knowledge.publish import finish_following, left_behind, publish
 from kb.knowledge.spool import land_spool, spool, told_of_the_spool
 from kb.patterns import regex
 from kb.record import GLOBAL, Candidate, Record, Similar, Status, Verdict
@@ -21,6 +21,7 @@ from kb.store.index import IndexFailed
 from kb.text import one_line, slugify
 from kb.words import Said, say
 from kb.writing import gate, karma, merge, quality, redact
+from kb.writing.objection import Objection
 from kb.writing.verdict import Decision, decide, missing_sections, sections_of, status_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _SCOPE = regex(r"global|project/[^\W_](?:[\w.-]*\w)?")
 _RACES = 50
-
 
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
@@ -67,6 +67,7 @@ class Writing:
     def forget(self) -> None:
         """Drop everything planned."""
         self.is_published = False
+        self.outcomes: Mapping[str, str] = {}
         self.changes: dict[str, tuple[bytes | None, bytes]] = {}
         self.subjects: list[str] = []
         self.uids: list[str] = []
@@ -89,7 +90,7 @@ class Writing:
                         extra = beside(verdicts) if beside else {}
                         self.changes.update({path: (None, data) for path, data in extra.items()})
                         commits = self.publish(candidates[0] if candidates else None, "" if self.subjects else subject)
-                        verdicts = [_with_commit(verdict, commits) for verdict in verdicts]
+                        verdicts = [self._published(verdict, commits) for verdict in verdicts]
                 return verdicts
             except LostRace:
                 continue
@@ -142,6 +143,10 @@ class Writing:
         except UnknownId as error:
             return self.refused(candidate, [error.message], error.hint)
         candidate = candidate._replace(title=one_line(candidate.title), supersedes=supersedes, amends=amends)
+        return self._weighed(candidate, objections, notes)
+
+    def _weighed(self, candidate: Candidate, objections: Sequence[Objection], notes: Sequence[Said]) -> Verdict:
+        """Return the verdict on a candidate of good quality: it is refused, held or let through the gate."""
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
         held = inbox.same_as(self.kb, candidate)
@@ -373,11 +378,22 @@ class Writing:
             moves.append(inbox.move(kb, self.inbox))
         if not moves:
             return {}
-        publish(kb, self.head, moves, self.changes, f"kb: {self.subjects[0] if self.subjects else 'inbox'}")
+        reason = f"kb: {self.subjects[0] if self.subjects else 'inbox'}"
+        self.outcomes = publish(kb, self.head, moves, self.changes, reason)
         self.is_published = True
         if self.inbox:
             kb.index.set_note("inbox", moves[-1].new)
         return {move.ref: move.new for move in moves}
+
+    def _published(self, verdict: Verdict, commits: Mapping[str, str]) -> Verdict:
+        """Return *verdict* with its commit, and with what became of its file where that could not follow."""
+        if verdict.verdict in ("unchanged", "refused"):
+            return verdict
+        ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
+        oids = [oid for name, oid in commits.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
+        said = None if verdict.branch else left_behind(verdict.path, self.outcomes.get(verdict.path, ""))
+        reasons = (*verdict.reasons, self.kb.words(said)) if said else verdict.reasons
+        return verdict._replace(commit=oids[0] if oids else "", reasons=reasons)
 
     def _message(self, candidate: Candidate | None, subject: str, operation: str) -> str:
         first = subject or self.subjects[0]
@@ -397,11 +413,3 @@ _VERBS = {
     "created": "Add", "updated": "Update", "appended": "Add to", "superseded": "Mark superseded", "imported": "Import",
     "confirmed": "Confirm", "status": "Change status of", "edited": "Edit",
 }  # fmt: skip
-
-
-def _with_commit(verdict: Verdict, commits: Mapping[str, str]) -> Verdict:
-    if verdict.verdict in ("unchanged", "refused"):
-        return verdict
-    ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
-    branches = [oid for name, oid in commits.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
-    return verdict._replace(commit=branches[0] if branches else "")

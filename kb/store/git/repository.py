@@ -1,4 +1,4 @@
-"""One clone: what it says, and commits built on a private index and published by a compare-and-swap ref move."""
+"""One clone: what it says, and commits built beside the user's work and published by a compare-and-swap ref move."""
 
 import contextlib
 import os
@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.errors import Busy, GitFailed
-from kb.store.files import remove, write
+from kb.store.files import content
 from kb.store.git.command import Output, Started, failure, run, scrubbed
 from kb.store.git.layout import common_dir, enclosing, first_line, packed
+from kb.store.git.trees import patched
 from kb.words import say
 
 PATIENCE = 2.0
@@ -86,12 +87,31 @@ class Repository:
     ) -> Output:
         """Run a git command and return how it ended, whatever that was."""
         environment = {**self._environment, **({"GIT_INDEX_FILE": index} if index else {}), **more}
-        place = [f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"] if work_tree else ["-C", self.top]
+        place = (
+            ["-C", work_tree, f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"]
+            if work_tree
+            else ["-C", self.top]
+        )
         return run(["git", *place, *arguments], environment, stdin)
 
-    def start(self, *arguments: str) -> Started:
+    def start(self, *arguments: str, stdin: bytes = b"") -> Started:
         """Let a git command begin; it works while the caller does something else."""
-        return Started(["git", "-C", self.top, *arguments], self._environment)
+        return Started(["git", "-C", self.top, *arguments], self._environment, stdin)
+
+    @property
+    def width(self) -> int:
+        """The bytes of an object's name: 20 for SHA-1, 32 for SHA-256."""
+        settings = (
+            (content(os.path.join(self.common_dir, "config")) or b"").lower().replace(b" ", b"").replace(b"\t", b"")
+        )
+        return 32 if b"objectformat=sha256" in settings else 20
+
+    def oid_of(self, kind: bytes, data: bytes) -> str:
+        """Return the name git gives to an object."""
+        import hashlib
+
+        digest = hashlib.sha256 if self.width == 32 else hashlib.sha1
+        return digest(kind + b" %d\0" % len(data) + data).hexdigest()
 
     def head(self) -> Head:
         """Return what is checked out, read from the files git documents; asked of git where they do not say."""
@@ -197,46 +217,16 @@ class Repository:
         finally:
             os.close(file)
 
-    def build(
-        self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str, index: str = "index"
-    ) -> str:
+    def build(self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str) -> str:
         """Return a new commit: *parent* ("" for a first one) with *changes* (None deletes). Nothing is visible yet.
 
-        *stage* is an empty folder that receives the changed files; *index* names the private index to build on.
+        *stage* is an empty folder to work in.
         """
-        private = os.path.join(self.private, index)
-        self._load(private, parent)
-        remove(private + ".tip")
-        written = {path: data for path, data in changes.items() if data is not None}
-        for path, data in written.items():
-            write(os.path.join(stage, *(self.prefix + path).split("/")), data)
-        if written:
-            names = "\0".join(self.full(path) for path in written)
-            self.git(
-                "update-index",
-                "--add",
-                "-z",
-                "--stdin",
-                stdin=os.fsencode(names) + b"\0",
-                index=private,
-                work_tree=stage,
-            )
-        gone = [self.prefix + path for path, data in changes.items() if data is None]
-        if gone:
-            self.git(
-                "update-index",
-                "--force-remove",
-                "-z",
-                "--stdin",
-                stdin=os.fsencode("\0".join(gone)) + b"\0",
-                index=private,
-            )
-        tree = self.git("write-tree", index=private).decode().strip()
-        commit = self.commit_tree(tree, [parent] if parent else [], message)
-        write(private + ".tip", commit.encode())
-        return commit
+        signing = self.start("config", "--type=bool", "--get", "commit.gpgsign")
+        tree = patched(self, parent, {self.full(path): data for path, data in changes.items()}, stage)
+        return self.commit_tree(tree, [parent] if parent else [], message, signing)
 
-    def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
+    def commit_tree(self, tree: str, parents: Sequence[str], message: str, signing: Started | None = None) -> str:
         """Return a new commit of *tree*, signed where the user's configuration says so."""
         encoding = ["-c", "i18n.commitEncoding=UTF-8"]
         arguments = [
@@ -247,7 +237,8 @@ class Repository:
             "-F",
             "-",
         ]
-        if self._signs():
+        signing = signing or self.start("config", "--type=bool", "--get", "commit.gpgsign")
+        if signing.ended().out.strip() == b"true":
             arguments.insert(3, "-S")
         output = self.output(arguments, message.encode())
         if output.code and ("tell me who you are" in output.error or "empty ident" in output.error):
@@ -260,16 +251,6 @@ class Repository:
         if output.code:
             raise failure(["commit-tree"], output)
         return output.out.decode().strip()
-
-    def _signs(self) -> bool:
-        return self.output(["config", "--type=bool", "--get", "commit.gpgsign"]).out.strip() == b"true"
-
-    def _load(self, private: str, parent: str) -> None:
-        """Make the private index hold the tree of *parent*; it still does when the last commit was built on it."""
-        if parent and first_line(private + ".tip") == parent and os.path.exists(private):
-            return
-        remove(private + ".lock")
-        self.git("read-tree", parent or "--empty", index=private)
 
     def publish(self, moves: Sequence[Move], reason: str) -> None:
         """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
