@@ -6,7 +6,7 @@ $ kb write --kind 问题 --title "支付接口高峰期超时" --decision "中�
 
 $ kb write --kind 约束 --title "接口返回必须脱敏" --decision "接口返回之前必须经过 Sanitizer" --why "合规" --area compliance
 新建      [C001] 接口返回必须脱敏  content/anchors/global/C001-接口返回必须脱敏.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：compliance
 2>           影响大：security（“脱敏”）
 2>           ≈ 0.13 [P001] 支付接口高峰期超时

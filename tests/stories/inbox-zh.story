@@ -16,7 +16,7 @@ b55f763b44fe  ×1  决策: 手工排列导入语句  (global)
 
 $ kb inbox promote 9503f6faac13
 新建      [D001] 把按钮颜色改成蓝色  content/anchors/global/D001-把按钮颜色改成蓝色.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           → 请补全：kb edit D001
 
 $ kb inbox

@@ -82,6 +82,7 @@ D002   ❌ deprecated  Store invoices in the object store  (global)
 
 $ kb history D002
 <time>  seeded    Add [D002] Store invoices in the object store  <commit>
+<time>  dormant   until a task needs it  <commit>
 <time>  obsolete  Replace [D001] by [D002]  <commit>
 <time>  updated   Confirm [D002] Store invoices in the object store  <commit>
 <time>  obsolete  Change status of [D002] to deprecated  <commit>

@@ -2,13 +2,13 @@
 
 $ kb write --kind decision --title "使用 JWT 做认证" --decision "接口统一用 JWT 认证" --why "无状态" --area security
 新建      [D001] 使用 JWT 做认证  content/anchors/global/D001-使用-jwt-做认证.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
 2>           → 请补全：kb edit D001
 
 $ kb write --kind decision --title "会话改存服务端" --decision "会话存放在服务端" --why "可以随时撤销" --area security
 新建      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
 2>           → 请补全：kb edit D002
 
@@ -21,7 +21,7 @@ $ kb confirm D002
 2>           已确认
 
 $ kb status D002 accepted
-2> kb: content/anchors/global/D002-会话改存服务端.md: [D002] 缺少：alternatives, impact, verification, rollback
+2> kb: content/anchors/global/D002-会话改存服务端.md: [D002] 缺少：备选方案, 影响范围, 验证方式, 回滚方式
 2>     → 请补全：kb edit D002
 ? 1
 
@@ -34,7 +34,9 @@ D001   ❌ 已被取代  使用 JWT 做认证  (global)
 D002   ❌ 已废弃  会话改存服务端  (global)
 
 $ kb history D002
-<time>  播种      Add [D002] 会话改存服务端  <commit>
+<time>  播种      Add [D001] 使用 JWT 做认证  <commit>
+<time>  休眠      直到有任务用到它  <commit>
+<time>  更新      Add [D002] 会话改存服务端  <commit>
 <time>  废弃      Replace [D001] by [D002]  <commit>
 <time>  更新      Confirm [D002] 会话改存服务端  <commit>
 <time>  废弃      Change status of [D002] to deprecated  <commit>

@@ -108,6 +108,7 @@ D002   ✅ accepted  Use MongoDB for orders  (global)
 
 $ kb history D001
 <time>  seeded    Add [D001] Use PostgreSQL for orders  <commit>
+<time>  dormant   until a task needs it  <commit>
 <time>  obsolete  Replace [D001] by [D002] Use MongoDB for orders  <commit>
 
 $ git status --short
@@ -118,7 +119,6 @@ $ kb review accept D002
 ? 1
 
 $ kb check
-content/anchors/global/D002-use-mongodb-for-orders.md:6: error: it is accepted without: Alternatives (备选方案), Impact (影响范围), Verification (验证方式), Rollback (回滚方式) [sections]
+content/anchors/global/D002-use-mongodb-for-orders.md:6: warning: it is accepted without: Alternatives (备选方案), Impact (影响范围), Verification (验证方式), Rollback (回滚方式) [sections]
     → write what is missing, or let it wait: kb status D002 proposed
-2> records: 2; errors: 1, warnings: 0, in files: 1
-? 1
+2> records: 2; errors: 0, warnings: 1, in files: 1

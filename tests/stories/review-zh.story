@@ -2,7 +2,7 @@
 
 $ kb write --kind decision --title "使用 FastAPI 作为后端框架" --decision "后端统一使用 FastAPI" --why "类型提示和异步支持好" --area architecture
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
 2>           → 请补全：kb edit D001
 
@@ -11,7 +11,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           [D001] 使用 FastAPI 作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：architecture
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           ⎇ kb/review/D002-采用-flask-作为后端框架
 2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D002
@@ -25,7 +25,7 @@ kb/review/D002-采用-flask-作为后端框架  (2026-11-21, cli/s2)
 $ kb review show D002
 “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 影响大：architecture
-未给出：alternatives, impact, verification, rollback
+未给出：备选方案, 影响范围, 验证方式, 回滚方式
 | [D001] 使用 FastAPI 作为后端框架 | [D002] 采用 Flask 作为后端框架 |
 | --- | --- |
 | 决策: 后端统一使用 FastAPI | 决策: 后端统一使用 Flask |

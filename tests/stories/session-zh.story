@@ -10,16 +10,16 @@ $ kb 存档 --transcript s.jsonl
 新建      [D002] 库存数量缓存在 Redis 中，过期时间 30 秒  content/anchors/projects/shop/D002-库存数量缓存在-redis-中-过期时间-30-秒.md
 新建      [C001] 所有缓存键必须带租户前缀  content/anchors/projects/shop/C001-所有缓存键必须带租户前缀.md
 content/sessions/shop-<stamp>-5f0e9a3c
-2>           未给出：alternatives, why, impact, verification, rollback
+2>           未给出：备选方案, 理由, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture（“Redis”）
 2>           影响大：performance（“缓存”）
 2>           → 请补全：kb edit D001
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
 2>           影响大：performance（“缓存”）
 2>           ≈ 0.36 [D001] 下单接口使用 Redis 缓存库存
 2>           → 请补全：kb edit D002
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
 2>           影响大：performance（“缓存”）
 2>           ≈ 0.08 [D001] 下单接口使用 Redis 缓存库存

@@ -2,7 +2,7 @@
 
 $ kb write --kind 决策 --title "使用 FastAPI 作为后端框架" --decision "后端统一使用 FastAPI" --why "类型提示和异步支持好" --area architecture
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
 2>           → 请补全：kb edit D001
 
@@ -19,7 +19,7 @@ $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设
 
 $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设置页按钮用蓝色" --why "设计师喜欢" --session s2
 新建      [D002] 把按钮颜色改成蓝色  content/anchors/global/D002-把按钮颜色改成蓝色.md
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           重复出现：见于 2 个会话
 2>           → 请补全：kb edit D002
 
@@ -51,7 +51,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           [D001] 使用 FastAPI 作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：architecture
-2>           未给出：alternatives, impact, verification, rollback
+2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           ⎇ kb/review/D003-采用-flask-作为后端框架
 2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D003
