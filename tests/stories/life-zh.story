@@ -34,9 +34,8 @@ D001   ❌ 已被取代  使用 JWT 做认证  (global)
 D002   ❌ 已废弃  会话改存服务端  (global)
 
 $ kb history D002
-<time>  播种      Add [D001] 使用 JWT 做认证  <commit>
+<time>  播种      Add [D002] 会话改存服务端  <commit>
 <time>  休眠      直到有任务用到它  <commit>
-<time>  更新      Add [D002] 会话改存服务端  <commit>
 <time>  废弃      Replace [D001] by [D002]  <commit>
 <time>  更新      Confirm [D002] 会话改存服务端  <commit>
 <time>  废弃      Change status of [D002] to deprecated  <commit>
