@@ -370,3 +370,15 @@ def test_failures_are_kept_in_a_ring(root: Path) -> None:
     assert len(rows) <= 50 and rows[-1]["error"] == "ValueError: 59 错误"
     (root / ".kb" / events.FAILURES).write_bytes(b"\xff not json\n")
     assert events.failures(str(root)) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--host", "claude"], 0), (["--host=claude"], 0), (["--host", "nobody"], 1)]
+)
+def test_a_host_that_is_not_known_is_named(words: list[str], code: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from kb.hosts import main; main()", "stop", *words],
+        input=b"{}", cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert (b"nobody" in done.stderr) == (code == 1)

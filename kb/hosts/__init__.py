@@ -48,11 +48,32 @@ def _answer(words: list[str]) -> int:
     if not event:
         print(f"kb-hook: there is no event {words[0]}; there are: {', '.join(EVENTS)}", file=sys.stderr)
         return 1
+    if (host := _host(words)) != "claude":
+        print(f"kb-hook: there is no host {host}; there is: claude", file=sys.stderr)
+        return 1
     folder = payload.get("cwd")
-    root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else os.getcwd(), os.environ)
+    root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else _here(), os.environ)
     if root is None or _says_nothing(event, payload):
         return 0
     return _called(event, payload, root)
+
+
+def _host(words: list[str]) -> str:
+    """Return the host that the command line names, in either of the usual ways."""
+    for number, word in enumerate(words):
+        if word.startswith("--host="):
+            return word[len("--host=") :]
+        if word == "--host":
+            return words[number + 1] if number + 1 < len(words) else ""
+    return "claude"
+
+
+def _here() -> str:
+    """Return the current folder, or the top of the disk when it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return os.sep
 
 
 def _says_nothing(event: str, payload: dict[str, object]) -> bool:
@@ -77,4 +98,4 @@ def _called(event: str, payload: dict[str, object], root: str) -> int:
 def _write() -> int:
     from kb.hosts.write import written
 
-    return written(sys.stdin.buffer.read(), os.getcwd())
+    return written(sys.stdin.buffer.read(), _here())
