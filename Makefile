@@ -15,6 +15,7 @@ help:
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(RUN)/python -m compileall -q kb
 	@touch $@
 
 demo: $(VENV)/.ready
