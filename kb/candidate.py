@@ -8,14 +8,14 @@ from typing import Any
 from kb.errors import BadInput
 from kb.kinds import KINDS, kind_named
 from kb.patterns import regex
-from kb.record import GLOBAL, Candidate, Evidence
+from kb.record import SCOPE, Candidate, Evidence
 from kb.text import clip
 from kb.words import Said, say
 
 AREAS = ("architecture", "security", "performance", "compliance", "modules")
 MAX_INPUT = 16_000_000
 
-_PROJECT = regex(r"project/(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f-\x9f]+")
+_SCOPE = regex(SCOPE)
 _HALF = regex("[\ud800-\udfff]")
 _SHOWN = 60
 """Characters of a caller's word that a message repeats."""
@@ -214,7 +214,7 @@ def _scope_problems(scope: object, project: object) -> Iterator[Said]:
         if scope and scope != f"project/{project}":
             yield say("the fields {one} and {other} contradict each other", one="scope", other="project")
         scope = f"project/{project}"
-    if isinstance(scope, str) and scope not in ("", GLOBAL) and not _PROJECT.fullmatch(scope):
+    if isinstance(scope, str) and scope and not _SCOPE.fullmatch(scope):
         yield say("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
 
 

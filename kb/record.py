@@ -34,6 +34,9 @@ LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
 GLOBAL = "global"
 """The scope of what holds in every project; the others are `project/<name>`."""
 
+SCOPE = r"global|project/[^\W_](?:[\w.-]*\w)?"
+"""What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script."""
+
 
 class Section(NamedTuple):
     """A heading and what follows it."""

@@ -20,7 +20,7 @@ EVIDENCE = st.builds(Evidence, quote=TEXT, source=TEXT, line=st.integers(0, 10**
 CANDIDATES = st.builds(
     Candidate, kind=st.sampled_from([kind.name for kind in KINDS]), title=TEXT, decision=TEXT, alternatives=TEXT,
     why=TEXT, impact=WORDS, verification=TEXT, rollback=TEXT, tags=WORDS,
-    scope=st.sampled_from(["", "global", "project/a b", "project/商店"]),
+    scope=st.sampled_from(["", "global", "project/a.b", "project/商店"]),
     impact_areas=st.lists(st.sampled_from(AREAS), unique=True).map(tuple),
     claims=st.dictionaries(TEXT, TEXT, max_size=2), coexists_with=st.dictionaries(TEXT, TEXT, max_size=2),
     reusable=MAYBE,

@@ -329,6 +329,38 @@ def test_a_checkout_that_cannot_be_written_follows_later(kb: KnowledgeBase, root
     assert git(root, "status", "--porcelain") == ""
 
 
+def test_a_file_that_could_not_follow_is_not_forgotten_by_the_next_write(kb: KnowledgeBase, root: Path) -> None:
+    """However many calls come in between, whether they change the same record or another, and whatever they fail on."""
+    in_the_way = root / RECORD / "in"
+    in_the_way.mkdir(parents=True)
+    one(kb, decision(0))
+    second = root / "content/anchors/global/D002-keep-order-ledger-simple.md"
+    (second / "in").mkdir(parents=True)
+    assert one(kb, decision(1)).id == "D002"
+    assert one(kb, decision(2)).id == "D003"
+    git(root, "commit", "-q", "--allow-empty", "-m", "Theirs")
+    for folder in (in_the_way, root / RECORD, second / "in", second):
+        folder.rmdir()
+    one(kb, decision(3))
+    assert (root / RECORD).exists() and second.exists()
+    assert git(root, "status", "--porcelain") == "" and not (root / ".kb" / "follow.json").exists()
+
+
+def test_a_record_that_changed_again_while_its_file_could_not_follow(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, decision(0))
+    path = root / RECORD
+    in_the_way = path.with_name(f".kb-{os.getpid()}.tmp")
+    in_the_way.mkdir()
+    before = path.read_text()
+    kb.confirm("D001")
+    kb.change_status("D001", "deprecated")
+    assert path.read_text() == before
+    in_the_way.rmdir()
+    one(kb, decision(1))
+    assert path.read_text() == git(root, "show", f"HEAD:{RECORD}") and "deprecated" in path.read_text()
+    assert git(root, "status", "--porcelain") == ""
+
+
 FULL_DISK = """
 import os, resource, signal, sys
 from kb.knowledge import KnowledgeBase

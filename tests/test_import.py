@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from clones import texts_below
 from command_line import run
 from conftest import git
 
@@ -112,6 +113,25 @@ def test_secrets_are_masked_wherever_they_stand(kb: KnowledgeBase, root: Path) -
     assert "stripe-key" in " ".join(verdict.reasons)
     assert secret not in git(root, "log", "-p", "--all")
     assert secret not in str(list((root / "content").rglob("*")))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"impact": ("src/{}/",)}, {"claims": {"stripe.key": "{}"}}, {"claims": {"{}": "used"}}, {"sources": ("{}",)},
+        {"coexists_with": {"D009": "it is {}"}}, {"claims": {"database.password": "hunter2Blue77"}},
+        {"extra": {"database": {"password": "hunter2Blue77"}}}, {"extra": {"db_password": "hunter2Blue77"}},
+    ],
+)  # fmt: skip
+def test_no_secret_is_in_any_object_of_an_import(kb: KnowledgeBase, root: Path, more: dict[str, object]) -> None:
+    secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
+    filled = json.loads(json.dumps(more).replace("{}", secret))
+    filled = {key: tuple(value) if isinstance(value, list) else value for key, value in filled.items()}
+    (verdict,) = kb.import_records([a("D001", "One", **filled)], origin="a test")
+    assert verdict.verdict == "created" and any("masked" in reason for reason in verdict.reasons)
+    kb.close()
+    below = texts_below(root)
+    assert secret.encode() not in below and b"hunter2Blue77" not in below and b"[redacted:" in below
 
 
 # -- one commit, once -----------------------------------------------------------------------------

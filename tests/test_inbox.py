@@ -108,3 +108,16 @@ def test_an_unreadable_entry_is_passed_over(kb: KnowledgeBase, root: Path) -> No
     ).stdout.strip()
     git(root, "update-ref", INBOX, git(root, "commit-tree", tree, "-p", INBOX, "-m", "Broken").strip())
     assert [entry.candidate.title for entry in kb.held()] == [SMALL.title]
+
+
+def test_the_contrary_under_the_same_title_does_not_take_its_place(kb: KnowledgeBase) -> None:
+    blue = SMALL._replace(claims={"button.color": "blue"}, why="Blue is the colour of the brand since spring.")
+    red = SMALL._replace(
+        decision="The button on the settings page is red.", claims={"button.color": "red"}, session="s2",
+        why="Red is seen at once by everyone who looks for it.",
+    )  # fmt: skip
+    names = [one(kb, blue).id, one(kb, red).id]
+    assert len(set(names)) == 2
+    assert {entry.name: entry.candidate.claims["button.color"] for entry in kb.held()} == dict(
+        zip(names, ("blue", "red"), strict=True)
+    )

@@ -51,6 +51,8 @@ def test_a_reason_is_kept_masked(kb: KnowledgeBase, root: Path) -> None:
     kb.change_status("D001", "deprecated", why="The key ghp_Zx9Qw3Er5Ty7Ui1Op2As4Df6Gh8Jk0Lz3Xc5 is gone.")
     text = kb.record("D001").section("additions")
     assert "2026-11-21: accepted → deprecated: The key" in text and "Zx9Qw3" not in git(root, "show")
+    body = git(root, "log", "-1", "--format=%b")
+    assert body.startswith("The key [redacted:") and "Kb-Op: status deprecated" in body
 
 
 @pytest.mark.parametrize("status", ["done", "", "ACCEPTED"])

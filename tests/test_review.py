@@ -189,6 +189,32 @@ def test_edits_after_accepting_are_not_taken_back(kb: KnowledgeBase, root: Path)
     assert path.read_text() == old
 
 
+def test_a_name_with_a_line_end_on_the_branch_needs_a_person(kb: KnowledgeBase, root: Path) -> None:
+    branch = opened(kb)
+    git(root, "switch", "-q", branch)
+    (root / "content/anchors/global/two\nlines.md").write_text("no record\n")
+    git(root, "add", "content")
+    git(root, "commit", "-qm", "A strange name")
+    git(root, "switch", "-q", "main")
+    with pytest.raises(NeedsPerson, match="which is no record"):
+        kb.accept(branch)
+    assert len(kb.reviews()) == 1
+
+
+def test_accepting_is_told_even_where_the_index_cannot_follow(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branch = opened(kb)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kb.store.index.Index.reread", full)
+    assert kb.accept(branch).id == "D002"
+    monkeypatch.undo()
+    assert kb.reviews() == [] and kb.record("D001").status == "superseded"
+
+
 def test_deciding_while_something_is_in_progress(kb: KnowledgeBase, root: Path) -> None:
     branch = opened(kb)
     git(root, "switch", "-q", "--detach")

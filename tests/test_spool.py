@@ -10,6 +10,7 @@ from conftest import Clock, git
 
 from kb.errors import KbError
 from kb.knowledge import KnowledgeBase
+from kb.record import Candidate
 
 
 @pytest.fixture
@@ -122,3 +123,44 @@ def test_what_is_spooled_is_the_documented_form(kb: KnowledgeBase, busy: Path) -
     from kb.candidate import candidates
 
     assert candidates(value["candidates"]) == [FASTAPI._replace(scope="global")]
+
+
+def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
+    kb: KnowledgeBase, root: Path, busy: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spooled(kb, busy, decision(0))
+    clock.seconds += 1
+    spooled(kb, busy, decision(1))
+    from kb.errors import GitFailed
+    from kb.knowledge.write import Writing
+
+    run = Writing.run
+
+    def failing(writing: Writing, candidates: list[Candidate], **options: object) -> object:
+        if candidates[0].title == decision(0).title:
+            raise GitFailed("no")
+        return run(writing, candidates, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Writing, "run", failing)
+    assert [verdict.title for verdict in kb.land()] == [decision(1).title]
+    assert len(kb.state.spooled()) == 1
+    monkeypatch.undo()
+    assert [verdict.title for verdict in kb.land()] == [decision(0).title]
+
+
+def test_a_folder_that_cannot_be_is_passed_over(kb: KnowledgeBase, root: Path, busy: Path) -> None:
+    spooled(kb, busy, decision(0))
+    (path,) = map(Path, kb.state.spooled())
+    value = json.loads(path.read_text())
+    value["candidates"][0].pop("scope")
+    path.write_text(json.dumps(value | {"folder": "/" + "x" * 300}))
+    assert [verdict.verdict for verdict in kb.land()] == ["created"] and kb.state.spooled() == []
+
+
+def test_only_what_is_spooled_is_promised_to_land(kb: KnowledgeBase, root: Path, busy: Path) -> None:
+    one(kb, decision(0))
+    busy.write_text("0" * 40)
+    with pytest.raises(KbError) as caught:
+        kb.confirm("D001")
+    assert "land" not in str(caught.value.hint) and kb.state.spooled() == []
+    assert "next call" in one(kb, decision(1)).reasons[-1]

@@ -220,3 +220,41 @@ def test_a_second_process_sees_what_the_first_wrote(kb: KnowledgeBase, root: Pat
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert [record.title for record in other.records(Filter(kinds=("decision",)))] == [FASTAPI.title]
         assert one(other, FASTAPI).verdict == "unchanged"
+
+
+# -- files that cannot be read --------------------------------------------------------------------
+
+
+def broken_in_the_tip(kb: KnowledgeBase, root: Path) -> None:
+    """Commit D001 without the end of its block, and mend it in the checkout only."""
+    path = root / one(kb, decision(0)).path
+    whole = path.read_text()
+    path.write_text(whole.replace("<!-- MACHINE_BLOCK_END -->\n", ""))
+    git(root, "commit", "-qam", "Broken by hand")
+    path.write_text(whole)
+
+
+def test_a_refused_candidate_leaves_nothing_in_the_commit(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, decision(1))
+    git(root, "mv", "content/anchors/global/D001-keep-order-ledger-simple.md", "content/anchors/global/D009-x.md")
+    path = root / "content/anchors/global/D009-x.md"
+    path.write_text(path.read_text().replace("D001", "D009"))
+    git(root, "commit", "-qam", "Another number")
+    broken_in_the_tip(kb, root)
+    (broken,) = [record.id for record in kb.records() if record.id != "D009"]
+    candidates = [decision(2), decision(3, supersedes=("D009", broken)), decision(4)]
+    verdicts = kb.write(candidates, folder=str(root))
+    assert [verdict.verdict for verdict in verdicts] == ["created", "refused", "created"]
+    listed = {record.title: record.status for record in kb.records()}
+    assert candidates[1].title not in listed and "superseded" not in listed.values()
+    assert len(committed(root)) == 4
+    assert "superseded" not in git(root, "log", "-1", "--format=%B") and "D009" not in git(root, "show", "--stat")
+
+
+@pytest.mark.parametrize("field", ["supersedes", "amends", "updates"])
+def test_one_that_names_an_unreadable_file_does_not_stop_the_others(kb: KnowledgeBase, root: Path, field: str) -> None:
+    (root / "content/anchors/global/D001-half.md").write_text("---\nid: D001\n")
+    named = decision(1, **{field: "D001" if field == "updates" else ("D001",)})
+    refused, created = kb.write([named, decision(2)], folder=str(root))
+    assert (refused.verdict, created.verdict) == ("refused", "created")
+    assert "D001-half.md" in refused.reasons[0]

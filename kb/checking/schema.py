@@ -11,7 +11,7 @@ from kb.errors import BadRecord
 from kb.front import KEYS, decode, front, key_line, line_of
 from kb.kinds import BY_NAME, KINDS, kind_named
 from kb.patterns import regex
-from kb.record import GLOBAL
+from kb.record import GLOBAL, SCOPE
 from kb.text import clip, one_line
 from kb.words import say
 
@@ -19,7 +19,7 @@ FRESH_UID = ""
 """The change of a finding whose new value only the world outside can give."""
 
 _ID = regex(r"[A-Z]{1,2}\d{3,}")
-_SCOPE = regex(r"global|project/(?![.])[^/\s\\]+")
+_SCOPE = regex(SCOPE)
 _DAY = regex(r"\d{4}-\d\d-\d\d")
 _TITLE_LINE = regex(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
 LIKE_A_KEY = 0.88

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kb.kinds import BY_NAME
 from kb.knowledge.names import folder_of, scope_of, ulids
 from kb.patterns import regex
-from kb.record import Record, Verdict
+from kb.record import SCOPE, Record, Verdict
 from kb.text import normalise, one_line, slugify
 from kb.words import Said, say
 from kb.writing import redact
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write import Writing
 
+_SCOPE = regex(SCOPE)
 _ID = regex(r"([A-Z]{1,3})\d{3,9}")
 
 Names = Mapping[tuple[str, str], str]
@@ -89,9 +90,13 @@ def _arrival(writing: "Writing", record: Record) -> Brought:
     done = record._replace(
         title=one_line(masked(record.title)),
         tags=tuple(map(masked, record.tags)),
+        impact=tuple(map(masked, record.impact)),
+        sources=tuple(map(masked, record.sources)),
+        claims=_masked(record.claims, masked),
+        coexists_with=_masked(record.coexists_with, masked),
         sections=tuple(s._replace(heading=masked(s.heading), text=masked(s.text)) for s in record.sections),
         user=masked(record.user),
-        extra={key: _masked(value, masked) for key, value in record.extra.items()},
+        extra=_masked(record.extra, masked),
     )
     return Brought(done, record.id, tuple(sorted(rules)), objection=_objection(done))
 
@@ -101,14 +106,21 @@ def _masked(value: Any, masked: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):
-        return {key: _masked(item, masked) for key, item in value.items()}
+        return {_masked(key, masked): _assigned(key, item, masked) for key, item in value.items()}
     return [_masked(item, masked) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _assigned(key: object, value: Any, masked: Callable[[str], str]) -> Any:
+    """Return *value* masked as an assignment to *key* would be, for the key may be what gives a secret away."""
+    if isinstance(value, str):
+        safe = masked(f"{key}: {value}")
+        if safe.startswith(f"{key}: "):
+            return safe[len(f"{key}: ") :]
+    return _masked(value, masked)
 
 
 def _objection(record: Record) -> Said | None:
     """Return why *record* cannot be taken over."""
-    from kb.knowledge.write import _SCOPE
-
     if not _SCOPE.fullmatch(record.scope):
         return say("there is no scope {scope}", scope=record.scope)
     if record.kind not in BY_NAME:

@@ -1,7 +1,7 @@
 """Decide a review: accept it, reject it, or ask for a decision where the code is hosted."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb import markdown
 from kb.errors import BadRecord, Busy, GitFailed, NeedsPerson
@@ -11,14 +11,22 @@ from kb.knowledge.review import Review, one_review, reasons
 from kb.record import Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.checkout import Changes
-from kb.store.git.repository import LostRace, Move, message
+from kb.store.git.repository import Head, LostRace, Move, message
+from kb.text import one_line
 from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write import Writing
 
-_RACES = 10
+
+class _Merge(NamedTuple):
+    """The merge of a review, built and not yet published."""
+
+    head: Head
+    moves: tuple[Move, ...]
+    changes: Changes
+    subject: str
 
 
 def accept(kb: "KnowledgeBase", name: str) -> Verdict:
@@ -26,27 +34,38 @@ def accept(kb: "KnowledgeBase", name: str) -> Verdict:
     from kb.knowledge.write import Writing
 
     writing = Writing(kb, "", "")
-    for _ in range(_RACES):
-        try:
-            with writing.transaction():
-                return _accepted(writing, one_review(kb, name))
-        except LostRace:
-            continue
-    raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
+    merges: list[_Merge] = []
+
+    def plan() -> Verdict:
+        review = one_review(kb, name)
+        merges[:] = [_merge(kb, writing.head, review)]
+        return _accepted(writing, merges[0], review)
+
+    def publish_it(verdict: Verdict) -> Verdict:
+        (merge,) = merges
+        publish(kb, merge.head, merge.moves, merge.changes, f"kb: {merge.subject}")
+        writing.is_published = True
+        kb.index.reread(path for path in merge.changes if is_record(path))
+        return verdict
+
+    return writing.until_won(plan, publish_it)
 
 
-def _accepted(writing: "Writing", review: Review) -> Verdict:
-    kb, head = writing.kb, writing.head
+def _merge(kb: "KnowledgeBase", head: Head, review: Review) -> _Merge:
+    """Build the merge of *review* into *head*; raise NeedsPerson where kb alone cannot."""
     _not_checked_out(kb, review)
     tree = _merged_tree(kb, head.oid, review)
     subject = f"Accept [{review.record.id}] {review.record.title}"
     words = message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
     commit = kb.repository.commit_tree(tree, [head.oid, review.tip], words)
     changes = _changes(kb, head.oid, commit, review)
-    moves = [Move(head.ref, commit, head.oid), Move(f"refs/heads/{review.branch}", "", review.tip)]
-    publish(kb, head, moves, changes, f"kb: {subject}")
-    kb.index.reread(path for path in changes if is_record(path))
-    record = markdown.read(kb.repository.blob(commit, review.path) or b"", review.path)
+    moves = (Move(head.ref, commit, head.oid), Move(f"refs/heads/{review.branch}", "", review.tip))
+    return _Merge(head, moves, changes, subject)
+
+
+def _accepted(writing: "Writing", merge: _Merge, review: Review) -> Verdict:
+    commit = merge.moves[0].new
+    record = markdown.read(writing.kb.repository.blob(commit, review.path) or b"", review.path)
     replaced = [old for old in review.against if old != record.id]
     said = say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("accepted")
     return writing.verdict("updated", record, [said])._replace(commit=commit)
@@ -75,8 +94,8 @@ def _changes(kb: "KnowledgeBase", head: str, commit: str, review: Review) -> Cha
     names = kb.repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
     found = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
     by_hand = say("git merge {branch}", branch=review.branch)
-    if outside := [name for name in found if not name.startswith(kb.repository.prefix)]:
-        raise NeedsPerson(say("the review changes {path}, which is no record", path=outside[0]), hint=by_hand)
+    if outside := [name for name in found if not name.startswith(kb.repository.prefix) or "\n" in name]:
+        raise NeedsPerson(say("the review changes {path}, which is no record", path=one_line(outside[0])), hint=by_hand)
     paths = [kb.repository.own(name) for name in found]
     before = kb.repository.blobs([(head, path) for path in paths])
     now = kb.repository.blobs([(commit, path) for path in paths])

@@ -57,9 +57,10 @@ def remember(kb: "KnowledgeBase", held: Held) -> None:
 
 
 def name_of(candidate: Candidate) -> str:
-    """Return the name under which *candidate* is held."""
-    mark = f"{candidate.scope}\0{candidate.kind}\0{normalise(candidate.title)}"
-    return hashlib.sha256(mark.encode()).hexdigest()[:12]
+    """Return the name under which *candidate* is held: of what it says, so that its contrary has another."""
+    claims = (f"{key}={value}" for key, value in sorted(candidate.claims.items()))
+    said = map(normalise, (candidate.title, candidate.decision, *claims))
+    return hashlib.sha256("\0".join((candidate.scope, candidate.kind, *said)).encode()).hexdigest()[:12]
 
 
 def same_as(kb: "KnowledgeBase", candidate: Candidate) -> Held | None:

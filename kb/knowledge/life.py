@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kb import markdown
-from kb.errors import Busy, KbError, UnknownId
+from kb.errors import KbError, UnknownId
 from kb.front import decode, newline
 from kb.kinds import BY_NAME, section_labels
 from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
 from kb.store.files import content
-from kb.store.git.repository import LostRace
+from kb.text import one_line
 from kb.words import say
 from kb.writing import redact
 from kb.writing.verdict import missing_sections
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_RACES = 10
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
 
@@ -42,21 +41,17 @@ STAGES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, operation: str) -> T:
-    """Run one *step* that plans changes, and publish them as one commit; a lost race runs it again on the new tip."""
+def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, operation: str, why: str = "") -> T:
+    """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
     from kb.knowledge.write import Writing
 
     writing = Writing(kb, "", "")
-    for _ in range(_RACES):
-        writing.forget()
-        try:
-            with writing.transaction():
-                planned = step(writing)
-                writing.publish(None, subject, operation)
-                return planned
-        except LostRace:
-            continue
-    raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
+
+    def publish(planned: T) -> T:
+        writing.publish(None, subject, operation, why)
+        return planned
+
+    return writing.until_won(lambda: step(writing), publish)
 
 
 def as_it_is(writing: "Writing", record: Record) -> Record:
@@ -92,7 +87,7 @@ def change_status(kb: "KnowledgeBase", name: str, status: str, *, why: str, scop
     What is no longer superseded is taken out of the `supersedes` of the others in the same commit.
     """
     named = kb.record(name, scope=scope)
-    reason, _ = redact.redact(why, kb.config.private_words)
+    reason, _ = redact.redact(one_line(why), kb.config.private_words)
 
     def step(writing: "Writing") -> Verdict:
         record = as_it_is(writing, named)
@@ -108,7 +103,7 @@ def change_status(kb: "KnowledgeBase", name: str, status: str, *, why: str, scop
             _add_line(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
         return writing.verdict("updated", changed, [say("{old} → {new}", old=str(record.status), new=status)])
 
-    return alone(kb, step, f"Change status of [{named.id}] to {status}", f"status {status}")
+    return alone(kb, step, f"Change status of [{named.id}] to {status}", f"status {status}", reason)
 
 
 def _without(ids: Sequence[str], gone: str) -> list[str] | None:

@@ -5,19 +5,19 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kb.errors import IndexFailed
 from kb.knowledge import fresh, numbers
 from kb.knowledge.names import CONTENT
 from kb.store.git import checkout
-from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes
+from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged
 from kb.store.git.repository import Head, LostRace, Move
-from kb.store.index import IndexFailed
 from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _INTENT = "follow.json"
-"""What the checkout has still to follow, for the process after one that died."""
+"""What the checkout has still to follow: the commit it is to follow, and for each path the one it still has."""
 
 
 def publish(kb: "KnowledgeBase", head: Head, moves: Sequence[Move], changes: Changes, reason: str) -> dict[str, str]:
@@ -36,11 +36,13 @@ def publish(kb: "KnowledgeBase", head: Head, moves: Sequence[Move], changes: Cha
             raise LostRace(head.ref)
         was_settled = fresh.is_settled(kb)
         reserved = checkout.staged(kb.repository, head.oid, edited)
-        _intend(kb, head.oid, tip, list(changes))
+        owed = _owed(kb)
+        _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
         kb.repository.publish(moves, reason)
-        outcomes = following.follow(changes, tip, reserved)
+        outcomes = following.follow(_from_the_checkout(kb, changes, owed), tip, reserved)
     with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
-        _intend(kb, head.oid, tip, [path for path, outcome in outcomes.items() if outcome == FAILED])
+        failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
+        _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
         _settle(kb, outcomes)
         if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
             fresh.settle(kb)
@@ -48,30 +50,52 @@ def publish(kb: "KnowledgeBase", head: Head, moves: Sequence[Move], changes: Cha
     return outcomes
 
 
+def _from_the_checkout(kb: "KnowledgeBase", changes: Changes, owed: Mapping[str, str]) -> Changes:
+    """Return *changes*, those of files that are behind already counted from where these are."""
+    behind = {path: old for path, old in owed.items() if path in changes}
+    before = _files(kb, behind)
+    return {path: (before.get(path, was), now) for path, (was, now) in changes.items()}
+
+
 def finish_following(kb: "KnowledgeBase") -> None:
-    """Let the checkout follow a commit that was published by a process that ended before it could."""
+    """Let the checkout follow what was published by a process that ended, or could not write a file, before it did."""
     checkout.release_abandoned(kb.repository)
-    intent = kb.state.load(_INTENT)
-    if not isinstance(intent, dict):
+    owed = _owed(kb)
+    if not owed or kb.repository.not_now():
         return
-    repository = kb.repository
-    old, new, paths = str(intent["old"]), str(intent["new"]), list(intent["paths"])
-    before = repository.blobs([(old, path) for path in paths]) if old else [None] * len(paths)
-    now = repository.blobs([(new, path) for path in paths])
-    left: list[str] = []
-    if repository.head().oid == new:
-        changes = dict(zip(paths, zip(before, now, strict=True), strict=True))
-        with checkout.held(repository) as following:
-            outcomes = following.follow(changes, new, checkout.staged(repository, old, paths))
-        left = [path for path, outcome in outcomes.items() if outcome == FAILED]
-    else:
+    repository, head = kb.repository, kb.repository.head().oid
+    if kb.state.load(_INTENT).get("new") != head:
         numbers.remember(kb)
-    _intend(kb, old, new, left)
+    before, now = _files(kb, owed), _files(kb, dict.fromkeys(owed, head))
+    changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}
+    with checkout.held(repository) as following:
+        theirs = checkout.staged(repository, head, list(changes))
+        outcomes = following.follow(changes, head, _not_published(theirs, changes))
+    _owe(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
 
 
-def _intend(kb: "KnowledgeBase", old: str, new: str, paths: Sequence[str]) -> None:
+def _not_published(theirs: Mapping[str, Staged], changes: Changes) -> dict[str, Staged]:
+    """Return what of the staged *theirs* a person has staged: not what was there before it was published."""
+    return {path: entry for path, entry in theirs.items() if entry.data != changes[path][0]}
+
+
+def _files(kb: "KnowledgeBase", revisions: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Return each path as it is in its revision; in "" there is none."""
+    asked = [(revision, path) for path, revision in revisions.items() if revision]
+    found = zip(asked, kb.repository.blobs(asked), strict=True)
+    return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
+
+
+def _owed(kb: "KnowledgeBase") -> dict[str, str]:
+    """Return path → commit of the files that are still as they were in that commit."""
+    intent = kb.state.load(_INTENT)
+    paths = intent.get("paths") if isinstance(intent, dict) else None
+    return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
+
+
+def _owe(kb: "KnowledgeBase", new: str, paths: Mapping[str, str]) -> None:
     if paths:
-        kb.state.save({"old": old, "new": new, "paths": paths}, _INTENT)
+        kb.state.save({"new": new, "paths": paths}, _INTENT)
     else:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(kb.state.path(_INTENT))

@@ -8,6 +8,7 @@ from kb.blocks import blocks
 from kb.errors import BadRecord, UnknownId
 from kb.front import decode
 from kb.knowledge.inbox import hold_uncommitted
+from kb.knowledge.lookup import one_named
 from kb.knowledge.review import propose_text
 from kb.record import Candidate, Record, Verdict
 from kb.store.git import checkout
@@ -36,8 +37,6 @@ def rewrite(writing: "Writing", candidate: Candidate, grounds: Sequence[Said]) -
     a person has edited it, merged three-way. Where that conflicts, or where the person has not committed their edits
     of the same lines yet, their text stays and the tool's goes to a review branch.
     """
-    from kb.knowledge import one_named
-
     try:
         record = one_named(writing.kb.index, candidate.updates, candidate.scope)
     except UnknownId as error:

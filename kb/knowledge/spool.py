@@ -1,4 +1,7 @@
-"""What could not be written when it came: kept in the spool, written by the next call, exactly once."""
+"""What could not be written when it came: kept in the spool, written by the next call that can.
+
+A file goes when what it holds is written. A process that dies in between leaves it; written again it changes nothing.
+"""
 
 import contextlib
 import json
@@ -11,6 +14,8 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, GitFailed, KbError
 from kb.record import Candidate, Verdict
+from kb.store.files import content
+from kb.store.git.repository import QUEUE
 from kb.words import say
 from kb.writing import redact
 
@@ -31,7 +36,7 @@ def spool(kb: "KnowledgeBase", candidates: Sequence[Candidate], folder: str, why
         path = kb.state.spool(name, value)
     except OSError:
         raise why from None
-    reasons = (kb.words(why.message), kb.words(say("kept in {path}", path=path)))
+    reasons = (kb.words(why.message), kb.words(say("kept in {path}; the next call that can writes it", path=path)))
     return [
         Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.words(why.hint), spooled=True)
         for c in safe
@@ -45,38 +50,42 @@ def _scope(kb: "KnowledgeBase", folder: str) -> str:
         return ""
 
 
-def spool_session(kb: "KnowledgeBase", transcript: str, *, session: str, folder: str, host: str) -> None:
-    """Keep the wish to save a session."""
-    job = {"transcript": transcript, "session": session, "folder": folder, "host": host}
-    kb.state.spool(_name(kb), {"save": job})
-
-
 def _name(kb: "KnowledgeBase") -> str:
     """Return a file name that sorts by time and is used by nobody else."""
     return f"{int(kb.now() * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
 
 
 def land_spool(kb: "KnowledgeBase") -> list[Verdict]:
-    """Do what earlier calls had to spool, oldest first; what still cannot be done stays.
+    """Do what earlier calls had to spool, oldest first; what still cannot be done stays and holds up nothing else.
 
     A file that cannot be read is set aside; its verdict is `refused` and names it.
     """
     landed: list[Verdict] = []
+    end = time.monotonic() + QUEUE
     for path in kb.state.spooled():
         try:
-            with open(path, encoding="utf-8") as file:
-                value = json.load(file)
-            landed += _landed(kb, value, path)
-        except FileNotFoundError:
-            continue
+            data = content(path)
+            if data is None:
+                continue
+            landed += _landed(kb, json.loads(data.decode()), path)
         except (Busy, GitFailed, OSError):
-            break
+            if _cannot_write(kb) or time.monotonic() > end:
+                break
+            continue
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
             landed.append(_set_aside(kb, path, error))
             continue
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
     return landed
+
+
+def _cannot_write(kb: "KnowledgeBase") -> bool:
+    """Tell whether it is the repository that is in the way, and not one file."""
+    try:
+        return kb.repository.not_now() is not None
+    except GitFailed:
+        return True
 
 
 def _set_aside(kb: "KnowledgeBase", path: str, error: Exception) -> Verdict:
@@ -105,4 +114,5 @@ def _landed(kb: "KnowledgeBase", value: Mapping[str, Any], path: str) -> list[Ve
             kb, job["transcript"], session=job["session"], folder=job["folder"], host=job["host"], landing=True
         )
         return list(saved.verdicts)
-    return Writing(kb, "", str(value["folder"])).run(candidates_of(value["candidates"], path))
+    folder = str(value["folder"])
+    return Writing(kb, "", folder if os.path.isdir(folder) else "").run(candidates_of(value["candidates"], path))

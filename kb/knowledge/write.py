@@ -3,21 +3,21 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kb import markdown
-from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson, UnknownId
+from kb.errors import BadRecord, Busy, GitFailed, IndexFailed, KbError, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
 from kb.kinds import BY_NAME, section_labels
 from kb.knowledge import inbox, numbers, project
+from kb.knowledge.lookup import one_named
 from kb.knowledge.names import INBOX, folder_of, ulid
-from kb.knowledge.publish import finish_following, left_behind, publish
+from kb.knowledge.publish import finish_following, is_record, left_behind, publish
 from kb.knowledge.spool import land_spool, spool, told_of_the_spool
 from kb.patterns import regex
-from kb.record import GLOBAL, Candidate, Record, Similar, Status, Verdict
+from kb.record import GLOBAL, SCOPE, Candidate, Record, Similar, Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.repository import LostRace, Move, message
-from kb.store.index import IndexFailed
 from kb.text import one_line, slugify
 from kb.words import Said, say
 from kb.writing import gate, karma, merge, quality, redact
@@ -28,11 +28,22 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.review import Plan
 
-_SCOPE = regex(r"global|project/[^\W_](?:[\w.-]*\w)?")
+_SCOPE = regex(SCOPE)
 _RACES = 50
+
+T = TypeVar("T")
 
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
+
+
+class _Mark(NamedTuple):
+    """How much is planned at one moment."""
+
+    changes: Mapping[str, tuple[bytes | None, bytes]]
+    subjects: int
+    uids: int
+    operations: int
 
 
 def write(
@@ -79,19 +90,33 @@ class Writing:
         self, candidates: Sequence[Candidate], *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
     ) -> list[Verdict]:
         """Decide on *candidates* and publish; a race that is lost is run again on the new tip."""
+        find = self.kb.project if dry_run else partial(project.claimed, self.kb)
+
+        def plan() -> list[Verdict]:
+            self.scope = self.scope or find(self.folder)
+            return [self.take(candidate) for candidate in candidates]
+
+        def publish(verdicts: list[Verdict]) -> list[Verdict]:
+            extra = beside(verdicts) if beside else {}
+            self.changes.update({path: (None, data) for path, data in extra.items()})
+            commits = self.publish(candidates[0] if candidates else None, "" if self.subjects else subject)
+            return [self._published(verdict, commits) for verdict in verdicts]
+
+        return self.until_won(plan, None if dry_run else publish)
+
+    def until_won(self, plan: Callable[[], T], publish: Callable[[T], T] | None) -> T:
+        """Plan and publish in one transaction, again on the new tip when a race is lost; None publishes nothing.
+
+        A trouble after the refs have moved is not told: it is published, and what was planned is returned.
+        """
         for _ in range(_RACES):
             self.forget()
             try:
-                with self.transaction(keep=not dry_run):
-                    find = self.kb.project if dry_run else partial(project.claimed, self.kb)
-                    self.scope = self.scope or find(self.folder)
-                    verdicts = [self.take(candidate) for candidate in candidates]
-                    if not dry_run:
-                        extra = beside(verdicts) if beside else {}
-                        self.changes.update({path: (None, data) for path, data in extra.items()})
-                        commits = self.publish(candidates[0] if candidates else None, "" if self.subjects else subject)
-                        verdicts = [self._published(verdict, commits) for verdict in verdicts]
-                return verdicts
+                with self.transaction(keep=publish is not None):
+                    done = plan()
+                    if publish:
+                        done = publish(done)
+                return done
             except LostRace:
                 continue
         raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
@@ -142,6 +167,8 @@ class Writing:
             )
         except UnknownId as error:
             return self.refused(candidate, [error.message], error.hint)
+        except BadRecord as error:
+            return self._unmended(candidate, error)
         candidate = candidate._replace(title=one_line(candidate.title), supersedes=supersedes, amends=amends)
         return self._weighed(candidate, objections, notes)
 
@@ -160,14 +187,29 @@ class Writing:
             return inbox.hold(self, candidate, held, objections, decision.similar)
         if held:
             candidate = inbox.joined(candidate, held.candidate)
+        before = self._mark()
         try:
             verdict = self._admit(candidate, decision, [*admission.grounds, *notes])
         except BadRecord as error:
-            words = say("{path}: {problem}", path=error.path, problem=error.message)
-            return self.refused(candidate, [words], say("mend it first: kb check"))
+            self._back_to(before)
+            return self._unmended(candidate, error)
         if held and verdict.verdict not in ("held", "refused"):
             self.inbox[held.name + ".json"] = None
         return verdict
+
+    def _mark(self) -> _Mark:
+        return _Mark(dict(self.changes), len(self.subjects), len(self.uids), len(self.operations))
+
+    def _back_to(self, mark: _Mark) -> None:
+        """Drop what was planned since *mark*, in the index too."""
+        since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
+        self.changes = dict(mark.changes)
+        del self.subjects[mark.subjects :], self.uids[mark.uids :], self.operations[mark.operations :]
+        for path in filter(is_record, since):
+            if path in self.changes:
+                self.reread(path)
+            else:
+                self.kb.index.reread([path])
 
     def _near(self, candidate: Candidate) -> list[Record]:
         from kb.reading.query import broad_expression
@@ -190,6 +232,11 @@ class Writing:
             "refused", candidate.title, candidate.kind, scope=candidate.scope,
             reasons=tuple(map(self.kb.words, reasons)), next=self.kb.words(remedy),
         )  # fmt: skip
+
+    def _unmended(self, candidate: Candidate, error: BadRecord) -> Verdict:
+        """Return the verdict on a candidate that concerns a file which cannot be read."""
+        words = say("{path}: {problem}", path=error.path, problem=error.message)
+        return self.refused(candidate, [words], say("mend it first: kb check"))
 
     def _admit(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
         if candidate.updates:
@@ -225,8 +272,6 @@ class Writing:
 
     def _named_by(self, candidate: Candidate, names: Sequence[str]) -> list[Record]:
         """Return the records of the candidate's scope that *names* name; raise UnknownId."""
-        from kb.knowledge import one_named
-
         found = [one_named(self.kb.index, name, candidate.scope) for name in names]
         for record in found:
             if record.scope != candidate.scope:
@@ -238,8 +283,7 @@ class Writing:
         before = self.text_of(record.path)
         if before is None:
             return True
-        now = edit_front(decode(before, record.path), {"status": str(Status.SUPERSEDED)})
-        return self._clashes(record.path, before, now.encode())
+        return self._clashes(record.path, before, _edited(record, before, {"status": str(Status.SUPERSEDED)}))
 
     def _merge(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
         record = decision.record
@@ -317,10 +361,7 @@ class Writing:
                 say("{path} is not committed yet", path=record.path),
                 hint=say("commit it: git add {path}", path=record.path),
             )
-        old = decode(before, record.path)
-        new = edit_front(old, front)
-        markdown.proved(old, new, front, record.path)
-        self.put(record, before, new.encode(), operation)
+        self.put(record, before, _edited(record, before, front), operation)
         return self.reread(record.path)
 
     def put(self, record: Record, before: bytes | None, now: bytes, operation: str) -> None:
@@ -361,7 +402,9 @@ class Writing:
 
     # publishing
 
-    def publish(self, candidate: Candidate | None, subject: str = "", operation: str = "") -> dict[str, str]:
+    def publish(
+        self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = ""
+    ) -> dict[str, str]:
         """Publish everything planned in one transaction of refs; return the commit of each ref."""
         kb = self.kb
         moves: list[Move] = []
@@ -369,7 +412,7 @@ class Writing:
         if self.changes:
             now = {path: after for path, (_, after) in self.changes.items()}
             with kb.state.stage() as stage:
-                tip = kb.repository.build(tip, now, self._message(candidate, subject, operation), stage=stage)
+                tip = kb.repository.build(tip, now, self._message(candidate, subject, operation, why), stage=stage)
             moves.append(Move(self.head.ref, tip, self.head.oid))
         moves += [review.built(kb, tip) for review in self.reviews]
         if self.inbox:
@@ -395,7 +438,7 @@ class Writing:
         reasons = (*verdict.reasons, self.kb.words(said)) if said else verdict.reasons
         return verdict._replace(commit=oids[0] if oids else "", reasons=reasons)
 
-    def _message(self, candidate: Candidate | None, subject: str, operation: str) -> str:
+    def _message(self, candidate: Candidate | None, subject: str, operation: str, why: str) -> str:
         first = subject or self.subjects[0]
         if not subject and len(self.subjects) > 1:
             first = f"Write {len(self.subjects)} records"
@@ -406,7 +449,15 @@ class Writing:
             "Kb-Host": candidate.host if candidate else "",
             "Kb-Uid": ",".join(dict.fromkeys(uid for uid in self.uids[:50] if uid)),
         }
-        return message(first, body, trailers)
+        return message(first, "\n\n".join(part for part in (why, body) if part), trailers)
+
+
+def _edited(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
+    """Return the file of *record*, *before* in the tip, with new values in its front; raise BadRecord."""
+    old = decode(before, record.path)
+    new = edit_front(old, front)
+    markdown.proved(old, new, front, record.path)
+    return new.encode()
 
 
 _VERBS = {

@@ -173,7 +173,7 @@ class Repository:
             if os.path.exists(os.path.join(self.git_dir, name)):
                 return Busy(
                     say("a {doing} is in progress in {path}", doing=doing, path=self.top),
-                    hint=say("finish it; what was to be written lands with the next call"),
+                    hint=say("finish it first"),
                 )
         if not self.head().ref:
             return Busy(
