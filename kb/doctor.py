@@ -246,11 +246,7 @@ def spool(place: Place) -> Found:
 
 def unreadable(place: Place) -> Found:
     """Look for spooled files that were set aside."""
-    folders = {os.path.dirname(path) for path in _opened(place).state.spooled()} | {_opened(place).state.path("spool")}
-    found = []
-    for folder in sorted(folders):
-        with contextlib.suppress(OSError):
-            found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".unreadable")]
+    found = _opened(place).state.unreadable()
     if not found:
         return Found(OK, say("nothing was set aside"))
     return Found(FAILED, say("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))

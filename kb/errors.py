@@ -1,8 +1,17 @@
 """What can go wrong, in the user's words."""
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from kb.words import Said, say
+
+EXIT_REFUSED = 3
+EXIT_REVIEW = 4
+
+
+def exit_code(verdicts: Collection[str]) -> int:
+    """Return the exit code that the words of *verdicts* call for."""
+    return EXIT_REVIEW if "conflict" in verdicts else EXIT_REFUSED if "refused" in verdicts else 0
 
 
 class KbError(Exception):
@@ -45,6 +54,10 @@ class UnknownId(KbError):
 
 class GitFailed(KbError):
     """git said no."""
+
+
+class IndexFailed(KbError):
+    """The index cannot be read or kept: no space, a lock held too long, a damaged file."""
 
 
 class Busy(KbError):

@@ -24,4 +24,14 @@ def found(start: str, environment: Mapping[str, str]) -> str | None:
 
 def user_home(environment: Mapping[str, str]) -> str:
     """Return where the user's own knowledge base is, or would be."""
-    return os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".kb")
+    return os.path.join(_home(environment), ".kb")
+
+
+def state_home(environment: Mapping[str, str]) -> str:
+    """Return the folder in which kb keeps what belongs to the user and to no clone."""
+    base = environment.get("XDG_STATE_HOME") or os.path.join(_home(environment), ".local", "state")
+    return os.path.join(base, "kb")
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    return environment.get("HOME") or os.path.expanduser("~")

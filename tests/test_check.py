@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from conftest import git
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from kb.checking.rules import check
 from kb.config import Config
 from kb.front import body_start
 from kb.kinds import ADR_SECTIONS, BY_PREFIX
+from kb.knowledge import KnowledgeBase, checkup
 from kb.markdown import read, render
 from kb.record import Record, Section
 from kb.words import say
@@ -822,3 +824,23 @@ def test_the_hook_definition_and_the_template_agree() -> None:
     assert {key: own[key] for key in ("id", "entry", "language", "files", "pass_filenames")} == {
         key: hook[key] for key in ("id", "entry", "language", "files", "pass_filenames")
     }
+
+
+# -- what is looked at ---------------------------------------------------------------------------
+
+
+def test_changes_of_files_with_chinese_names_count(kb: KnowledgeBase, tmp_path: Path) -> None:
+    top = tmp_path / "shop"
+    (top / "src").mkdir(parents=True)
+    (top / "src" / "订单.py").write_text("a\nb\n")
+    git(tmp_path, "init", "-q", str(top))
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "Add orders")
+    log = checkup._log(kb, str(top), "2026-11-01")
+    assert log == [("2026-11-21", "src/订单.py", 2)]
+    assert checkup._share(str(top), "src/订单.py", "2026-11-01", log) == 1.0
+
+
+def test_a_link_that_leads_nowhere_stops_no_check(kb: KnowledgeBase) -> None:
+    Path(kb.root, "content", "gone.md").symlink_to("nowhere.md")
+    assert not [finding for finding in kb.check() if finding.path.endswith("gone.md")]

@@ -247,3 +247,28 @@ def test_in_a_chinese_knowledge_base_every_sentence_is_chinese(chinese: Path, wo
             assert HAN.search(sentence), line
     for line in ran.out.splitlines():
         assert HAN.search(line), line
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b""], ids=["no", "stopped"])
+def test_what_was_typed_is_kept_when_it_cannot_be_written(root: Path, tmp_path: Path, answer: bytes) -> None:
+    run(root, *DECISION)
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i -e 's/^uid:.*/uid: [/' -e '$a an hour of typing' \"$1\"\n")
+    editor.chmod(0o755)
+    ran = run(root, "edit", "D001", stdin=answer, EDITOR=str(editor), VISUAL=str(editor))
+    kept = root / ".kb" / "edits" / "D001.md"
+    assert ran.code in (1, 130) and str(kept) in ran.error
+    assert "an hour of typing" in kept.read_text("utf-8")
+    assert git(root, "status", "--porcelain") == ""
+    run(root, "edit", "D001", stdin=answer, EDITOR=str(editor), VISUAL=str(editor))
+    assert (root / ".kb" / "edits" / "D001-2.md").exists(), "the first is not overwritten"
+
+
+def test_an_index_that_breaks_is_an_error_and_then_whole_again(root: Path) -> None:
+    run(root, *DECISION)
+    index = root / ".kb" / "index.db"
+    data = index.read_bytes()
+    index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
+    ran = run(root, "list")
+    assert ran.code == 1 and "index" in ran.error and "→" in ran.error
+    assert "PostgreSQL" in run(root, "list").out

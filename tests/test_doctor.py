@@ -168,10 +168,12 @@ def test_a_damaged_index_is_rebuilt(filled: Path, environment: dict[str, str]) -
     data = bytearray(index.read_bytes())
     data[4096:] = b"\xaa" * (len(data) - 4096)
     index.write_bytes(data)
-    assert examined(filled, environment)["index"].state == doctor.FAILED
     outcomes = examined(filled, environment, fix=True)
     assert (outcomes["index"].state, outcomes["index"].mended) == (doctor.OK, True)
     assert outcomes["records"].state == doctor.OK
+    index.write_bytes(data)
+    assert examined(filled, environment)["index"].state == doctor.FAILED
+    assert examined(filled, environment)["index"].state == doctor.OK, "the next to open it builds it anew"
 
 
 def test_a_file_that_is_no_record_is_named(filled: Path, environment: dict[str, str]) -> None:
@@ -192,6 +194,17 @@ def test_what_waits_is_counted(filled: Path, environment: dict[str, str], tmp_pa
     Path(f"{waiting}.unreadable").write_text(other)
     outcome = examined(filled, environment, fix=True)["set aside"]
     assert outcome.state == doctor.FAILED and ".unreadable" in str(outcome.said), "never thrown away by --fix"
+
+
+def test_what_was_set_aside_is_found_where_it_was_spooled(filled: Path, environment: dict[str, str]) -> None:
+    spool = filled / ".kb" / "spool"
+    spool.write_text("in the way")
+    with KnowledgeBase(str(filled), environment) as kb:
+        aside = kb.state.set_aside(kb.state.spool("1", {}))
+    spool.unlink()
+    assert environment["HOME"] in aside
+    outcome = examined(filled, environment)["set aside"]
+    assert outcome.state == doctor.FAILED and aside in str(outcome.said)
 
 
 def test_open_reviews_are_a_note(filled: Path, environment: dict[str, str]) -> None:

@@ -285,9 +285,14 @@ def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, ki
     began = time.monotonic()
     answer = host.send(word, "s1", "" if kind == "unset" else str(path), agent_id="a", agent_type="Explore")
     assert answer.code == 0 and time.monotonic() - began < 20
-    host.send("session-start", "s2", source="startup")
-    spooled = host.root / ".kb" / "spool"
-    assert not spooled.exists() or not any(spooled.iterdir()), "nothing is spooled that cannot be read"
+
+    def left(*folders: str) -> list[str]:
+        return [p.name for folder in folders for p in (host.root / ".kb" / folder).glob("*")]
+
+    assert left("pending") == []
+    assert len(left("spool")) == (kind == "binary" and word == "session-end"), "only what could be read is spooled"
+    assert host.send("session-start", "s2", source="startup").code == 0
+    assert left("spool", "pending") == [], "nothing is kept or set aside that says nothing"
 
 
 def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
@@ -296,13 +301,14 @@ def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Pa
     assert row["event"] == "PreCompact" and "none.jsonl" in row["error"]
 
 
-@pytest.mark.parametrize("word", ["pre-compact", "session-end", "stop"])
+@pytest.mark.parametrize("word", ["pre-compact", "session-end", "stop", "subagent-stop"])
 def test_broken_settings_lose_nothing(host: Host, tmp_path: Path, word: str) -> None:
     good = (host.root / "kb.toml").read_bytes()
     (host.root / "kb.toml").write_text("language = [", encoding="utf-8")
     path = transcript(tmp_path / "t.jsonl", ZH)
+    more = {"agent_id": "a1", "agent_transcript_path": path} if word == "subagent-stop" else {}
     for _ in range(2):
-        assert host.send(word, "s1", path).code == 1
+        assert host.send(word, "s1", "" if more else path, **more).code == 1
     (host.root / "kb.toml").write_bytes(good)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
     assert [row["event"] for row in events.failures(str(host.root))] == [EVENTS[word]] * 2
@@ -382,3 +388,50 @@ def test_a_host_that_is_not_known_is_named(words: list[str], code: int, tmp_path
     )  # fmt: skip
     assert done.returncode == code
     assert (b"nobody" in done.stderr) == (code == 1)
+
+
+def test_a_damaged_index_stops_no_event(host: Host, tmp_path: Path) -> None:
+    host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH))
+    index = host.root / ".kb" / "index.db"
+    data = index.read_bytes()
+    index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
+    assert "D001" in host.send("user-prompt", "s2", prompt="后端框架应该用 FastAPI 还是 Flask？").context
+    assert events.failures(str(host.root)) == []
+
+
+def test_a_record_that_git_passes_over_is_answered_as_it_is_now(host: Host, tmp_path: Path) -> None:
+    host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH))
+    with host.kb() as kb:
+        (record,) = kb.records()
+        git(host.root, "update-index", "--assume-unchanged", record.path)
+        kb.records()
+        place = host.root / record.path
+        with place.open("r+", encoding="utf-8") as file:
+            text = file.read()
+            file.seek(0)
+            file.write(text.replace("类型提示", "运行速度"))
+        prompt = "后端框架应该用 FastAPI 还是 Flask？"
+        assert "运行速度" in kb.answer_to_prompt(prompt, project=record.scope)
+        assert kb.recall("运行速度")
+
+
+class _Endless(io.RawIOBase):
+    """A stream without an end, of which nobody may read more than is needed."""
+
+    given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.given += len(buffer)
+        assert self.given < 40_000_000, "reads on and on"
+        buffer[:] = b" " * len(buffer)
+        return len(buffer)
+
+
+def test_write_reads_no_more_than_it_takes(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(_Endless())))
+    with pytest.raises(SystemExit) as left:
+        hosts.main(["write"])
+    assert left.value.code == 1

@@ -294,3 +294,11 @@ def test_the_line_names_the_program_of_this_python(tmp_path: Path) -> None:
     hook = next(hook for hook in install.wanted(claude, program) if hook.event == "UserPromptSubmit")
     done = subprocess.run(["/bin/sh", "-c", hook.command], input=b'{"prompt": ""}', capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+def test_a_time_that_is_no_number_of_seconds_is_none(path: Path, number: str) -> None:
+    path.parent.mkdir(parents=True)
+    entry = f'{{"type": "command", "command": "kb-hook stop", "timeout": {number}}}'
+    path.write_text(f'{{"hooks": {{"Stop": [{{"hooks": [{entry}]}}]}}}}')
+    assert [hook.timeout for hook in install.hooks_in(str(path))] == [0]

@@ -21,8 +21,11 @@ HOMES = {
     "frontmatter": {"yamlfront.py"},
     "markdown_it": {"fences.py", "wiki"},
     "rapidfuzz": {"writing", "reading"},
-    "sqlite3": {"store/index.py"},
+    "sqlite3": {"store/connection.py"},
 }
+IMPURE = {"os", "sys", "time", "random", "secrets", "uuid", "subprocess", "pathlib", "shutil", "tempfile", "io"}
+IMPURE |= {"socket", "logging", "threading", "asyncio"}
+"""What reads or changes more than its arguments."""
 FILES = sorted(path for path in ROOT.rglob("*.py"))
 
 
@@ -36,7 +39,8 @@ def imported(path: Path) -> set[str]:
             continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level and node.module, f"{path}: imports within kb are written out"
             names.add(node.module)
             names |= {f"{node.module}.{alias.name}" for alias in node.names} if node.module.count(".") < 2 else set()
     return names
@@ -76,6 +80,14 @@ def test_imports_only_from_lower_layers(path: Path) -> None:
     rooms = {room(name) for name in imported(path)} - {"", "__version__", "kb"}
     rooms = {r for r in rooms if (ROOT / r).is_dir() or (ROOT / f"{r}.py").is_file()}
     assert rooms <= allowed(here), f"{path.relative_to(ROOT)} imports {sorted(rooms - allowed(here))}"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.relative_to(ROOT).parts[0] in RULES], ids=lambda p: p.name)
+def test_rules_take_values_and_ask_nothing_of_the_machine(path: Path) -> None:
+    packages = {name.partition(".")[0] for name in imported(path)}
+    assert not packages & IMPURE
+    calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+    assert not {call.id for call in calls if isinstance(call, ast.Name)} & {"open", "input", "print"}
 
 
 @pytest.mark.parametrize("package", HOMES)

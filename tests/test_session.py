@@ -4,15 +4,18 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from command_line import run
 from conftest import Clock, git
 from talk import EN, PASSING, ZH, add, called, said, transcript
 
-from kb.errors import BadInput, UnknownId
+from kb.errors import BadInput, KbError, UnknownId
 from kb.knowledge import KnowledgeBase
 from kb.knowledge import session as sessions
+from kb.knowledge.recall import uses
 from kb.knowledge.running import Desk, active_compact, leave, leftovers, safe_id, waiting
 from kb.record import GLOBAL
 from kb.sessions import transcript as transcripts
@@ -423,3 +426,54 @@ def test_a_model_is_asked_once_for_what_is_new(kb: KnowledgeBase, tmp_path: Path
     add(path, EN)
     saved = kb.save_session(path, session="s1", folder=folder)
     assert words(saved) == ["created"] and saved.notes, "without an answer the offline way is taken, and told"
+
+
+def test_what_git_stops_is_taken_up_later(kb: KnowledgeBase, tmp_path: Path, folder: str) -> None:
+    path = transcript(tmp_path / "agent.jsonl", ZH)
+    place = Path(kb.root, ".git")
+    place.rename(tmp_path / "away")
+    with pytest.raises(KbError):
+        kb.save_when_due(path, session="s", agent="x1", folder=folder)
+    (tmp_path / "away").rename(place)
+    assert [(job.session, job.agent) for job in waiting(kb)] == [("s", "x1")]
+    assert [verdict.verdict for verdict in kb.land()] == ["created"] and waiting(kb) == []
+
+
+def test_a_transcript_that_says_nothing_is_not_waited_for(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text("{}\n")
+    kb.save_when_due(str(tmp_path / "t.jsonl"), session="s")
+    assert waiting(kb) == []
+
+
+def test_a_block_that_is_no_candidate_is_told_once(kb: KnowledgeBase, tmp_path: Path, folder: str) -> None:
+    path = transcript(tmp_path / "t.jsonl", "```kb\nkind: wish\ntitle: 更快\n```", ZH)
+    saved = kb.save_session(path, session="s", folder=folder)
+    assert words(saved) == ["created"]
+    assert [note for note in saved.notes if note.startswith("line 2: ")] == list(saved.notes) != []
+    add(path, EN)
+    assert kb.save_session(path, session="s", folder=folder).notes == ()
+
+
+def test_a_damaged_line_is_no_end_of_the_history(kb: KnowledgeBase, tmp_path: Path, folder: str) -> None:
+    kb.save_session(transcript(tmp_path / "t.jsonl", ZH), session="s", folder=folder)
+    (record,) = kb.records()
+    assert kb.answer_to_prompt("后端框架应该用 FastAPI 还是 Flask？", project=record.scope)
+    with state(kb, "uses.jsonl").open("a", encoding="utf-8") as file:
+        file.write(f'{{"uids": ["{record.uid}"\n["{record.uid}"]\n')
+    assert [(use.stage, use.cause) for use in uses(kb, record)][:1] == [("matured", "prompt (×1)")]
+
+
+@pytest.mark.parametrize("word", ["yesterday", "昨天"])
+def test_yesterday_is_one_day(root: Path, tmp_path: Path, word: str) -> None:
+    for number, ago in enumerate((2, 1, 0)):
+        with KnowledgeBase(str(root), os.environ, lambda ago=ago: time.time() - 86_400 * ago) as kb:  # type: ignore[misc]
+            kb.save_session(transcript(tmp_path / f"{number}.jsonl", "好的。"), session=f"{number}-session")
+    listed = run(root, "session", "list", "--since", word).out
+    assert listed.count("\n") == 1 and "1-sessio" in listed
+
+
+def test_saving_leaves_with_the_code_of_its_verdicts(root: Path, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", PASSING)
+    assert run(root, "session", "save", "--transcript", path).code == 3
+    path = transcript(tmp_path / "u.jsonl", ZH)
+    assert run(root, "session", "save", "--json", "--transcript", path).code == 0

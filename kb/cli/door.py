@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from kb.errors import KbError
+from kb.errors import KbError, exit_code
 from kb.record import Record, Status, Verdict
 from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-
-EXIT_REFUSED = 3
-EXIT_REVIEW = 4
 
 _VERDICTS = {
     "created": say("created"),
@@ -141,8 +138,12 @@ def show_verdicts(kb: "KnowledgeBase", verdicts: Sequence[Verdict], *, as_json: 
     else:
         for verdict in verdicts:
             show_verdict(kb, verdict)
-    words = {verdict.verdict for verdict in verdicts}
-    sys.exit(EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if "refused" in words else 0)
+    leave_with(verdicts)
+
+
+def leave_with(verdicts: Sequence[Verdict]) -> NoReturn:
+    """Leave with the exit code that *verdicts* call for."""
+    sys.exit(exit_code({verdict.verdict for verdict in verdicts}))
 
 
 def show_verdict(kb: "KnowledgeBase", verdict: Verdict) -> None:

@@ -1,5 +1,8 @@
 """kb edit."""
 
+import contextlib
+import itertools
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -21,17 +24,39 @@ def command(kb: "KnowledgeBase", name: str, scope: str) -> None:
     """Edit a record in $EDITOR; it is checked on saving and opened again at the error."""
     record = kb.record(name, scope=scope)
     text = opened = kb.text(record)
+    place = ""
     while True:
         edited = click.edit(text, extension=".md", require_save=True)
-        if edited is None:
+        if edited is None and not place:
             show_verdicts(kb, [unchanged(record)], as_json=False)
+        text = text if edited is None else edited
         try:
-            show_verdicts(kb, [kb.replace_text(record, edited, opened=opened)], as_json=False)
+            verdict = kb.replace_text(record, text, opened=opened)
         except KbError as error:
+            place = keep(kb, record, text, place)
             click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
+            for hint in (error.hint, kept := say("what you wrote is kept in {path}", path=place)):
+                if shown := kb.words(hint):
+                    click.echo(f"    → {shown}", err=True)
+            error.hint = kept
             if not click.confirm(kb.words(say("edit again?")), default=True, err=True):
                 raise
-            text = edited
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(place)
+            show_verdicts(kb, [verdict], as_json=False)
+
+
+def keep(kb: "KnowledgeBase", record: Record, text: str, place: str = "") -> str:
+    """Keep *text*, which cannot be written yet, in *place* or a new file of the state folder; return which."""
+    kb.state.made()
+    folder = kb.state.path("edits")
+    os.makedirs(folder, exist_ok=True)
+    names = (f"{record.id}-{number}.md" if number > 1 else f"{record.id}.md" for number in itertools.count(1))
+    place = place or next(path for name in names if not os.path.exists(path := os.path.join(folder, name)))
+    with open(place, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return place
 
 
 def unchanged(record: Record) -> Verdict:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kb.cli.door import EXIT_REFUSED, json_option, print_json, scope_option, scope_wanted, show_verdict, warn, with_kb
-from kb.errors import BadInput, BadRecord, KbError
+from kb.cli.door import json_option, print_json, scope_option, scope_wanted, show_verdict, warn, with_kb
+from kb.errors import EXIT_REFUSED, BadInput, BadRecord, KbError
 from kb.words import Said, say
 
 if TYPE_CHECKING:

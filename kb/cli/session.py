@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, show_verdict, with_kb
+from kb.cli.door import json_option, leave_with, print_json, show_verdict, with_kb
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -27,13 +27,14 @@ def save(kb: "KnowledgeBase", transcript: str, session: str, cwd: str, as_json: 
     saved = kb.save_session(transcript, session=session, folder=cwd, host="cli")
     if as_json:
         print_json(saved)
-        return
+        leave_with(saved.verdicts)
     for verdict in saved.verdicts:
         show_verdict(kb, verdict)
     for note in saved.notes:
         click.echo(note, err=True)
     if saved.archive:
         click.echo(f"content/sessions/{saved.archive}")
+    leave_with(saved.verdicts)
 
 
 @command.command("list", short_help="List archived sessions.")
@@ -43,9 +44,11 @@ def save(kb: "KnowledgeBase", transcript: str, session: str, cwd: str, as_json: 
 @with_kb
 def list_(kb: "KnowledgeBase", project: str, since: str, as_json: bool) -> None:
     """List the archived sessions, oldest first."""
+    from kb.knowledge.archive import YESTERDAY
+
     day = kb.day_named(since) if since else ""
     rows = [s for s in kb.sessions() if (not project or s.project == project) and s.time[:10] >= day]
-    if since == "yesterday":
+    if since in YESTERDAY:
         rows = [s for s in rows if s.time[:10] == day]
     if as_json:
         print_json(rows)

@@ -96,6 +96,7 @@ def _called(event: str, payload: dict[str, object], root: str) -> int:
 
 
 def _write() -> int:
+    from kb.candidate import MAX_INPUT
     from kb.hosts.write import written
 
-    return written(sys.stdin.buffer.read(), _here())
+    return written(sys.stdin.buffer.read(MAX_INPUT + 1), _here())

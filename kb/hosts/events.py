@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kb.errors import KbError
+from kb.errors import IndexFailed, KbError
 from kb.knowledge import KnowledgeBase
 from kb.record import Verdict
 from kb.words import say
@@ -33,12 +33,19 @@ def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
     What a session has brought is not lost with a failure: the wish to save it is spooled, and the failure goes on.
     """
     try:
-        with KnowledgeBase(root, os.environ) as kb:
-            return HANDLERS[event](kb, payload)
+        try:
+            return _handled(event, payload, root)
+        except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built anew
+            return _handled(event, payload, root)
     except Exception:
         if event in SAVING:
             _keep_for_later(payload, root)
         raise
+
+
+def _handled(event: str, payload: Mapping[str, Any], root: str) -> Reply:
+    with KnowledgeBase(root, os.environ) as kb:
+        return HANDLERS[event](kb, payload)
 
 
 def _text(payload: Mapping[str, Any], key: str) -> str:
@@ -67,6 +74,8 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Land what earlier sessions left, and tell the new one what it should know."""
     try:
         landed = kb.land()
+    except IndexFailed:
+        raise
     except (KbError, OSError) as error:
         landed = []
         remember_failure(kb.root, "SessionStart", error)
@@ -99,13 +108,17 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
-    path = _transcript(payload, "agent_transcript_path")
-    agent = _text(payload, "agent_id") if path else ""
-    path = path or _transcript(payload)
+    path, agent = _whose(payload)
     if not _usable(kb, "Stop", path):
         return Reply()
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
     return Reply(message=report(kb, saved.verdicts if saved else ()))
+
+
+def _whose(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the transcript of the agent that stops, and its name; "" for the session itself."""
+    path = _transcript(payload, "agent_transcript_path")
+    return (path, _text(payload, "agent_id")) if path else (_transcript(payload), "")
 
 
 def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
@@ -123,8 +136,8 @@ HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "SubagentStop": stop,
     "SessionEnd": session_end,
 }
-SAVING = frozenset({"PreCompact", "Stop", "SessionEnd"})
-"""Events at whose failure the whole session is spooled; a sub-agent's failure leaves it to its parent."""
+SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
+"""Events at whose failure the session is spooled, or what its sub-agent said is put off."""
 
 
 def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -> bool:
@@ -149,8 +162,9 @@ def _keep_for_later(payload: Mapping[str, Any], root: str) -> None:
     from kb.knowledge.running import Job
     from kb.knowledge.session import keep_for_later
 
+    path, agent = _whose(payload)
     try:
-        keep_for_later(root, os.environ, Job(_transcript(payload), **_session(payload)._asdict()))
+        keep_for_later(root, os.environ, Job(path, **_session(payload)._asdict(), agent=agent))
     except OSError as error:
         print(f"kb-hook: not even the spool can be written: {error}", file=sys.stderr)
 

@@ -8,6 +8,7 @@ import codecs
 import contextlib
 import hashlib
 import json
+import math
 import os
 import shlex
 import sys
@@ -16,6 +17,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
+from kb.home import state_home
 from kb.hosts import EVENTS, claude, jsontext
 from kb.words import say
 
@@ -158,7 +160,7 @@ def _ours(text: str) -> list[tuple[str, int, int, Hook]]:
                 command = entry.get("command") if isinstance(entry, dict) else None
                 if isinstance(command, str) and is_ours(command):
                     timeout = entry.get("timeout")
-                    seconds = int(timeout) if isinstance(timeout, int | float) else 0
+                    seconds = int(timeout) if isinstance(timeout, int | float) and math.isfinite(timeout) else 0
                     found.append((event, number, place, Hook(event, command, seconds)))
     return found
 
@@ -288,10 +290,8 @@ def apply(change: Change, environment: Mapping[str, str]) -> None:
 
 def _memory(path: str, environment: Mapping[str, str]) -> str:
     """Return the file that keeps what *path* was before: in the user's state folder, for no one else to read."""
-    home = environment.get("HOME") or os.path.expanduser("~")
-    base = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     mark = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
-    return os.path.join(base, "kb", "hooks", f"{mark}.json")
+    return os.path.join(state_home(environment), "hooks", f"{mark}.json")
 
 
 def _remember(change: Change, environment: Mapping[str, str]) -> None:

@@ -5,11 +5,8 @@ import os
 import sys
 
 from kb import candidate
-from kb.errors import KbError
+from kb.errors import KbError, exit_code
 from kb.knowledge import KnowledgeBase
-
-EXIT_REFUSED = 3
-EXIT_REVIEW = 4
 
 
 def written(data: bytes, folder: str) -> int:
@@ -24,5 +21,4 @@ def written(data: bytes, folder: str) -> int:
     rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
     json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
-    words = {verdict.verdict for verdict in verdicts}
-    return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if "refused" in words else 0
+    return exit_code({verdict.verdict for verdict in verdicts})

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 INDEX = "sessions.json"
+YESTERDAY = ("yesterday", "昨天")
+"""The words that mean one day that is over; the others mean all that has been since."""
 _NAME = r"(.+)-(\d{8})-(\d{6})-(.{8})"
 
 

@@ -9,6 +9,7 @@ from kb.checking.findings import Finding, Key, Source, Surroundings, Text
 from kb.checking.fixes import fixes
 from kb.checking.rules import check as findings_of
 from kb.errors import GitFailed
+from kb.knowledge.archive import session_file
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.patterns import regex
 from kb.record import GLOBAL, Record
@@ -65,8 +66,9 @@ def _look(kb: "KnowledgeBase") -> tuple[list[Finding], list[Source]]:
 
 def _sources(kb: "KnowledgeBase") -> Iterator[Source]:
     for path in sorted(_files(os.path.join(kb.root, CONTENT))):
-        if path.endswith(".md") and not path.startswith("sessions/"):
-            with open(os.path.join(kb.root, CONTENT, path), "rb") as file:
+        place = os.path.join(kb.root, CONTENT, path)
+        if path.endswith(".md") and not path.startswith("sessions/") and not os.path.islink(place):
+            with open(place, "rb") as file:
                 yield Source(f"{CONTENT}/{path}", file.read())
 
 
@@ -74,7 +76,7 @@ def _archived(kb: "KnowledgeBase") -> Iterator[Text]:
     for session in kb.sessions():
         scope = GLOBAL if session.project == GLOBAL else f"project/{session.project}"
         with contextlib.suppress(FileNotFoundError):
-            yield Text(f"{session.path}/compact.md", kb.session_file(session.name), scope)
+            yield Text(f"{session.path}/compact.md", session_file(kb, session, "compact.md"), scope)
 
 
 def _files(top: str) -> Iterator[str]:
@@ -123,6 +125,8 @@ def _log(kb: "KnowledgeBase", top: str, since: str) -> list[tuple[str, str, int]
         "git",
         "-C",
         top,
+        "-c",
+        "core.quotePath=false",
         "log",
         f"--since={since}T23:59:59",
         "--format=@%cs",

@@ -34,13 +34,18 @@ def refresh(kb: "KnowledgeBase", looking: Started | None = None) -> None:
     stamp = _stamp(kb)
     if index.note("git") != stamp or not stamp or len(watched) > _MANY:
         index.refresh()
-        listed = kb.repository.git("ls-files", "-o", "-z", "--", kb.repository.full("content"), check=False)
-        watched = set(_names(kb, listed))
+        watched = set(_unwatched(kb))
         _note(kb, stamp, watched | set(edited))
         return
     read = index.refresh(edited=watched | set(edited))
     if new := {*read, *edited} - watched:
         _note(kb, stamp, watched | new)
+
+
+def _unwatched(kb: "KnowledgeBase") -> list[str]:
+    """Return the files that git does not look at: those it does not know, and those it was told to pass over."""
+    listed = kb.repository.git("ls-files", "-o", "-c", "-v", "-z", "--", kb.repository.full("content"), check=False)
+    return [kb.repository.own(row[2:]) for row in os.fsdecode(listed).split("\0") if row and row[0] != "H"]
 
 
 def is_settled(kb: "KnowledgeBase") -> bool:

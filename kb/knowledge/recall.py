@@ -1,5 +1,6 @@
 """The way out: query → index → rank → budget → form."""
 
+import contextlib
 import json
 import os
 import time
@@ -90,9 +91,20 @@ def hint_for_avatar(kb: "KnowledgeBase", avatar: str, task: str, *, project: str
 
 def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL) -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
+    records = _about(kb, prompt, project)
+    if any(not kb.index.is_current(record.path) for record in records):
+        kb.fresh()
+        records = _about(kb, prompt, project)
+    written = hints.prompt_hint(records, kb.config)
+    _remember(kb, "prompt", written.shown)
+    return written.text
+
+
+def _about(kb: "KnowledgeBase", prompt: str, project: str) -> list[Record]:
+    """Return the records that *prompt* is really about, best first, as many as a hint holds."""
     expression = queries.broad_expression(prompt)
     if not expression and not queries.cited(prompt):
-        return ""
+        return []
     index = kb.fresh(thorough=False)
     wanted = Filter(scopes=_scopes(project))
     found = index.search(f"{{title tags}} : ({expression})" if expression else "", wanted, _PROBED)
@@ -105,13 +117,7 @@ def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL)
     best = rank.relevant(
         rank.ranked(hits, prompt, scope=project), prompt, scope=project, frequency=frequency, total=total
     )
-    records = list({hit.record.path: hit.record for hit in best}.values())
-    if any(not index.is_current(record.path) for record in records[: kb.config.hint_items]):
-        kb.fresh()
-        return answer_to_prompt(kb, prompt, project=project)
-    written = hints.prompt_hint(records, kb.config)
-    _remember(kb, "prompt", written.shown)
-    return written.text
+    return list({hit.record.path: hit.record for hit in best}.values())
 
 
 def start_of_session(kb: "KnowledgeBase", session: str, *, source: str, project: str = GLOBAL) -> str:
@@ -171,18 +177,26 @@ def _remember(kb: "KnowledgeBase", moment: str, records: Sequence[Record]) -> No
 
 def uses(kb: "KnowledgeBase", record: Record) -> list[Use]:
     """Return when *record* first matched a task, and which archived sessions cite it."""
-    found: list[Use] = []
-    try:
-        with open(kb.state.path(USES), encoding="utf-8") as file:
-            rows = [json.loads(line) for line in file if record.uid and record.uid in line]
-    except (OSError, ValueError):
-        rows = []
-    if rows:
-        found.append(Use("matured", rows[0]["time"], f"{rows[0]['moment']} (×{len(rows)})"))
-    for session in kb.sessions():
+    from kb.knowledge.archive import session_file, sessions
+
+    given = _given(kb, record.uid)
+    found = [Use("matured", given[0][0], f"{given[0][1]} (×{len(given)})")] if given else []
+    for session in sessions(kb):
         place = os.path.join(kb.root, session.path, "compact.md")
-        if os.path.exists(place) and f"[{record.id}]" in kb.session_file(session.name):
+        if os.path.exists(place) and f"[{record.id}]" in session_file(kb, session, "compact.md"):
             found.append(Use("fruited", session.time, session.name))
+    return found
+
+
+def _given(kb: "KnowledgeBase", uid: str) -> list[tuple[str, str]]:
+    """Return time and moment of every hand-over of the record *uid*; a damaged line is passed over."""
+    found = []
+    with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if uid and uid in line:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    row = json.loads(line)
+                    found.append((str(row["time"]), str(row["moment"])))
     return found
 
 

@@ -158,9 +158,9 @@ class Job(NamedTuple):
     agent: str = ""
 
 
-def postpone(kb: "KnowledgeBase", job: Job) -> None:
-    """Remember an extraction that came too soon after the last; `waiting` names it until it is done."""
-    kb.state.save(job._asdict(), "pending", _pending(job.session, job.agent))
+def postpone(state: State, job: Job) -> None:
+    """Remember an extraction that is to be made; `waiting` names it until it is done."""
+    state.save(job._asdict(), "pending", _pending(job.session, job.agent))
 
 
 def waiting(kb: "KnowledgeBase", session: str = "") -> list[Job]:

@@ -25,7 +25,7 @@ from kb.sessions import transcript as transcripts
 from kb.sessions.transcript import Transcript
 from kb.store.state import State
 from kb.text import count, slugify
-from kb.words import say
+from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.karma import NEUTRAL, karma
 
@@ -122,6 +122,7 @@ class _Saving:
     def run(self) -> Saved:
         """Extract what is new, write it, archive the whole, and move the cursor."""
         if not self.transcript.messages:
+            running.done(self.kb, self.job.session, self.job.agent)
             return self._saved((), (), self.kb.words(say("the transcript has no message")))
         if self.archive and self.before.get("archived") == self.state:
             self.shelf = str(self.before.get("archive", ""))
@@ -152,6 +153,7 @@ class _Saving:
             return [], []
         after = after if after < self.transcript.lines else 0
         found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
+        notes += [self.kb.words(_left_out(*broken)) for broken in extract.broken_blocks(self.transcript, after)]
         known = [row.candidate for row in self.rows]
         masked = [redact.redacted(c, self.kb.config.private_words)[0] for c in found] if known else found
         new = [c for c, safe in zip(found, masked, strict=True) if not running.said_before(safe, known)]
@@ -206,6 +208,7 @@ class _Saving:
         reasons = (*notes, words(busy.message), words(say("the session is kept and lands with the next call")))
         if not self.job.agent:
             running.leave(self.kb.state, self.job, self.kb.now())
+            running.done(self.kb, self.job.session)
             return self._saved((), (), *reasons)
         verdicts = spool(self.kb, lasting, self.job.folder, busy) if lasting else []
         self._move_cursor()
@@ -234,10 +237,13 @@ def due(kb: "KnowledgeBase", session: str, agent: str = "") -> bool:
 def save_when_due(
     kb: "KnowledgeBase", path: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
 ) -> Saved | None:
-    """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along."""
+    """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
+
+    It is put off first in any case, so that whatever stops the extraction, a later call takes it up.
+    """
+    running.postpone(kb.state, Job(path, session, folder, host, agent))
     if due(kb, session, agent):
         return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False)
-    running.postpone(kb, Job(path, session, folder, host, agent))
     return None
 
 
@@ -269,10 +275,17 @@ def end(kb: "KnowledgeBase", path: str, *, session: str, folder: str = "", host:
 
 
 def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
-    """Spool the wish to save a session, even where the knowledge base cannot be opened; tell whether it is kept."""
+    """Keep the wish to save a session or to extract from a sub-agent, even where the knowledge base cannot be opened.
+
+    Tell whether it is kept.
+    """
     if not has_words(job.transcript):
         return False
-    running.leave(State(os.path.realpath(root), environment), job, time.time())
+    state = State(os.path.realpath(root), environment)
+    if job.agent:
+        running.postpone(state, job)
+    else:
+        running.leave(state, job, time.time())
     return True
 
 
@@ -305,6 +318,10 @@ def candidates_of(
     if found is None:
         found = extract.candidates(transcript, after)
     return [c._replace(session=session, host=host or c.host) for c in found], notes
+
+
+def _left_out(line: int, problem: Said | str) -> Said:
+    return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
 def compact_of(

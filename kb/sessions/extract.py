@@ -94,13 +94,13 @@ def candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
     return [_completed(candidate, transcript) for _, candidate in sorted(unique.values(), key=lambda pair: pair[0])]
 
 
-def broken_blocks(transcript: Transcript) -> list[tuple[int, Said | str]]:
-    """Return line and reason of every ```kb block that is no candidate."""
+def broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Said | str]]:
+    """Return line and reason of every ```kb block behind *after_line* that is no candidate."""
     return [
         (message.line, reason)
         for message in transcript.messages
         for text in said(message)
-        if "kb" in text
+        if message.line > after_line and "kb" in text
         for reason in unreadable(text)
     ]
 

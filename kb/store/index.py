@@ -7,20 +7,17 @@ another number or a broken file is thrown away and built anew; nothing is ever m
 import contextlib
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kb.errors import BadRecord
+from kb.errors import IndexFailed as IndexFailed
 from kb.record import LIVE, Record
-from kb.store.rows import ALL, SCHEMA, STAMPS_OF_FOLDER, TABLES, Filter, Found, between, dumped, loaded, marks, where
+from kb.store.connection import opened
+from kb.store.rows import ALL, STAMPS_OF_FOLDER, Filter, Found, between, dumped, loaded, marks, where
 from kb.store.stamps import files_in, folders_below, names_in, stamp_weight, tally
 from kb.store.stamps import stamp as stamp_of
 from kb.text import folded, index_terms, normalise
-
-IndexFailed = sqlite3.Error
-"""What is raised when the index cannot be kept: no space, a folder that cannot be written, a lock held too long."""
-
 
 _TOO_LONG = 12
 """Digits from which on a number was never given out by kb, and SQLite may not hold it."""
@@ -34,47 +31,11 @@ class Index:
         self.path = path
         self.root = root
         self.folders = tuple(folders)
-        self.is_new = False
-        self._db = self._opened()
+        self._db, self.is_new = opened(path)
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-    def _opened(self) -> sqlite3.Connection:
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        try:
-            return self._connected()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                raise
-            for end in ("", "-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.path + end)
-            return self._connected()
-
-    def _connected(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=20, isolation_level=None)
-        try:
-            db.execute("PRAGMA synchronous=OFF")
-            (schema,) = db.execute("PRAGMA user_version").fetchone()
-            if schema == SCHEMA:
-                return db
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("BEGIN IMMEDIATE")
-            (schema,) = db.execute("PRAGMA user_version").fetchone()
-            if schema not in (0, SCHEMA):
-                raise sqlite3.DatabaseError("another schema")
-            if schema == 0:
-                for statement in TABLES.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version={SCHEMA}")
-                self.is_new = True
-            db.execute("COMMIT")
-            return db
-        except BaseException:
-            db.close()
-            raise
 
     @contextlib.contextmanager
     def changing(self, *, keep: bool = True) -> Iterator[None]:
@@ -90,7 +51,7 @@ class Index:
             raise
         try:
             self._db.execute("COMMIT" if keep else "ROLLBACK")
-        except sqlite3.Error:
+        except IndexFailed:
             self._db.execute("ROLLBACK")
             raise
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kb.home import state_home
 from kb.store.files import remove_folder
 from kb.store.files import write_whole as write_whole
 
@@ -23,11 +24,8 @@ class State:
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
         """Name the folder and the place to go when it cannot be written."""
         self.folder = os.path.join(root, FOLDER)
-        base = environment.get("XDG_STATE_HOME") or os.path.join(
-            environment.get("HOME", os.path.expanduser("~")), ".local", "state"
-        )
         mark = f"{zlib.crc32(os.fsencode(root)):08x}"
-        self._elsewhere = os.path.join(base, "kb", f"{os.path.basename(root)[-60:]}-{mark}")
+        self._elsewhere = os.path.join(state_home(environment), f"{os.path.basename(root)[-60:]}-{mark}")
 
     def path(self, *parts: str) -> str:
         """Return a path inside the folder."""
@@ -74,10 +72,17 @@ class State:
 
     def spooled(self) -> list[str]:
         """Return the spooled files, oldest first."""
+        return self._in_spools(".json")
+
+    def unreadable(self) -> list[str]:
+        """Return the spooled files that were set aside, oldest first."""
+        return self._in_spools(UNREADABLE)
+
+    def _in_spools(self, ending: str) -> list[str]:
         found: list[str] = []
         for folder in (self.path("spool"), os.path.join(self._elsewhere, "spool")):
             with contextlib.suppress(OSError):
-                found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json")]
+                found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)]
         return sorted(found, key=os.path.basename)
 
     def set_aside(self, path: str) -> str:

@@ -1,0 +1,127 @@
+"""The file of the index: open it, make it, and throw it away when it cannot be used. Its failures are IndexFailed."""
+
+import contextlib
+import os
+import sqlite3
+from typing import Any, Self
+
+from kb.errors import IndexFailed
+from kb.store.rows import SCHEMA, TABLES
+from kb.words import say
+
+
+def opened(path: str) -> tuple["Connection", bool]:
+    """Open the index *path* and tell whether it was made just now: there was none, or none that can be used."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        return _connected(path)
+    except IndexFailed as error:
+        if "locked" in str(error):
+            raise
+        _throw_away(path)
+        return _connected(path)
+
+
+def _connected(path: str) -> tuple["Connection", bool]:
+    try:
+        db = sqlite3.connect(path, timeout=20, isolation_level=None, factory=Connection)
+    except sqlite3.Error as error:
+        raise _unusable(error) from error
+    try:
+        db.path = path
+        db.execute("PRAGMA synchronous=OFF")
+        (schema,) = db.execute("PRAGMA user_version").fetchone()
+        return db, schema != SCHEMA and _made(db)
+    except BaseException:
+        db.close()
+        raise
+
+
+def _made(db: "Connection") -> bool:
+    """Make the tables and tell whether that was to be done: another process may have been faster."""
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("BEGIN IMMEDIATE")
+    (schema,) = db.execute("PRAGMA user_version").fetchone()
+    if schema not in (0, SCHEMA):
+        raise IndexFailed("another schema")
+    if schema == 0:
+        for statement in TABLES.split(";\n"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version={SCHEMA}")
+    db.execute("COMMIT")
+    return bool(schema == 0)
+
+
+class Cursor(sqlite3.Cursor):
+    """A cursor whose failures are IndexFailed."""
+
+    def execute(self, sql: str, values: Any = (), /) -> Self:
+        """Run a statement."""
+        try:
+            return super().execute(sql, values)
+        except sqlite3.Error as error:
+            raise _failed(error, self.connection) from error
+
+    def executemany(self, sql: str, values: Any, /) -> Self:
+        """Run a statement for each of *values*."""
+        try:
+            return super().executemany(sql, values)
+        except sqlite3.Error as error:
+            raise _failed(error, self.connection) from error
+
+    def fetchone(self) -> Any:
+        """Return the next row, or None."""
+        try:
+            return super().fetchone()
+        except sqlite3.Error as error:
+            raise _failed(error, self.connection) from error
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left."""
+        try:
+            return super().fetchall()
+        except sqlite3.Error as error:
+            raise _failed(error, self.connection) from error
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.Error as error:
+            raise _failed(error, self.connection) from error
+
+
+class Connection(sqlite3.Connection):
+    """A connection with such cursors."""
+
+    path = ""
+    """The file, so that it can be thrown away."""
+
+    def cursor(self, *_: Any) -> Cursor:  # type: ignore[override]
+        """Return a cursor."""
+        return super().cursor(Cursor)
+
+    def execute(self, sql: str, values: Any = (), /) -> Cursor:
+        """Run a statement in a cursor of its own."""
+        return self.cursor().execute(sql, values)
+
+    def executemany(self, sql: str, values: Any, /) -> Cursor:
+        """Run a statement for each of *values* in a cursor of its own."""
+        return self.cursor().executemany(sql, values)
+
+
+def _failed(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:
+    """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it anew."""
+    if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
+        _throw_away(connection.path)
+        return IndexFailed(say("the index was damaged and has been thrown away"), hint=say("try again"))
+    return _unusable(error)
+
+
+def _unusable(error: sqlite3.Error) -> IndexFailed:
+    return IndexFailed(say("the index cannot be used: {problem}", problem=error), hint=say("run: kb doctor --fix"))
+
+
+def _throw_away(path: str) -> None:
+    for end in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + end)
