@@ -1,10 +1,14 @@
 """The three functions by which a Python program asks for hints (SHI-37).
 
 from kb.hints import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_avatar
+
+Where there is no knowledge base they return "": an agent's start-up never fails for want of memory.
 """
 
+import os
 from collections.abc import Sequence
 
+from kb.home import found
 from kb.knowledge import KnowledgeBase
 
 
@@ -20,10 +24,14 @@ def get_shi_t2_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
 
 def get_shi_prompt_for_avatar(cwd: str, avatar: str, task_description: str) -> str:
     """Return the hints that the *avatar* (眼 耳 鼻 舌 身 意, or an alias) gets for a task, or ""."""
+    if found(cwd, os.environ) is None:
+        return ""
     with KnowledgeBase.open(cwd) as kb:
         return kb.hint_for_avatar(avatar, task_description, project=kb.project(cwd))
 
 
 def _hint(moment: str, cwd: str, keywords: Sequence[str] | None) -> str:
+    if found(cwd, os.environ) is None:
+        return ""
     with KnowledgeBase.open(cwd) as kb:
         return kb.hint(moment, keywords or (), project=kb.project(cwd)).text

@@ -31,7 +31,7 @@ def command(
         text = hint.text
     warnings = [kb.words(warning) for warning in hint.warnings] if hint else []
     if as_json:
-        print_json({**(hint._asdict() if hint else {}), "text": text, "warnings": warnings})
+        print_json({"text": text, "ids": list(hint.ids) if hint else [], "warnings": warnings})
         return
     if text:
         click.echo(text)

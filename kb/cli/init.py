@@ -15,13 +15,17 @@ from kb.words import say
 @click.option("--language", type=click.Choice(["en", "zh"]), default=None, help="Language of headings and messages.")
 @click.option("--ci", is_flag=True, help="Add a GitHub workflow and a pre-commit configuration that run kb check.")
 def command(path: str | None, here: bool, name: str, language: str | None, ci: bool) -> None:
-    """Make a knowledge base at PATH, here, or, without either, for the user in ~/.kb. An existing one is completed."""
+    """Make a knowledge base at PATH, here, or, without either, where --kb or $KB_HOME says, else in ~/.kb.
+
+    An existing one is completed.
+    """
     from kb.home import user_home
     from kb.knowledge.make import make
 
     if path and here:
         raise usage(say("give a PATH or --here, not both"))
-    place = path or (os.getcwd() if here else user_home(os.environ))
+    named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
+    place = path or (os.getcwd() if here else named or user_home(os.environ))
     spoken = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     kb, files = make(place, os.environ, inside=here, name=name, language=spoken, with_ci=ci)
     with kb:

@@ -1,4 +1,8 @@
-"""The frames of hints in two languages. Those of T1, T2 and sub-agents are fixed by the specification (SHI)."""
+"""The frames of hints in two languages.
+
+Those of T1, T2 and sub-agents are words of the protocol (SHI) and the same in both, as the headings of the compact
+form are: tools look for them. What kb says around them speaks the language of the knowledge base.
+"""
 
 from typing import NamedTuple
 
@@ -66,19 +70,7 @@ ZH = Words(
     colon="：",
     comma="、",
 )
-EN = Words(
-    t1="## [T1] Before you start",
-    t2="## [T2] Design reference",
-    risks="⚠️ **Related risks**:",
-    constraints="📌 **Constraints to keep in mind**:",
-    patterns="🔄 **Reusable patterns**:",
-    history="📜 **Past decisions**:",
-    columns=("ID", "Decision", "Why"),
-    interfaces="🔌 **Related interfaces**:",
-    rollbacks="🔙 **Rollback experience**:",
-    t1_footer="> For reference only; it decides nothing",
-    t2_footer="> For reference only; the decision is yours",
-    nothing="No related anchors yet.",
+EN = ZH._replace(
     unverified="⚠️ unverified",
     dead="❌ no longer in force",
     prompt="From the team's knowledge base; quoted, for reference:",
@@ -90,10 +82,6 @@ EN = Words(
     pointer=(
         "Search: `kb search WORDS`; read: `kb show ID`. The above is quoted, for reference only; the decision is yours."
     ),
-    compact="## 🔸 Compact context",
-    hints="## Hints",
-    task="## Your task",
-    note="## Note",
     more='For more context: Read("{pointer}")',
     colon=": ",
     comma=", ",

@@ -12,7 +12,7 @@ from itertools import pairwise
 from kb.patterns import regex
 
 _PLACEHOLDER = regex(
-    r"(?i)^(?:<.*>?|\{.*\}?|\$[\w({].*|%\w+%?|%\(.*|\*+)$|\{\{|\$\{|\.\.\.|…|\*{3}|x{5}|^x+$|your|example|sample|placeholder"
+    r"(?i)^(?:<.*>?|\{.*\}?|\$[\w({].*|%\w+%?|%\(.*|\*+)$|\{\{|\$\{|\.\.\.|…|\*{3}|x{5}|^x+$|your|^(?:an?-?|my-?|the-?)?(?:example|sample)|placeholder"
     r"|change-?_?me|dummy|redacted|hidden|to-?_?do\b|insert-|replace-?_?|^(?:null|none|nil|true|false|undefined)$"
 )
 _KEYWORD = regex(r"(?i)passw(?:or)?d|secret|token|credential|^(?:api|access|private|auth)[_-]?key")
@@ -27,9 +27,7 @@ _QUANTITY = regex(r"(?i)[\d.,_~-]+(?:[a-z%]{1,6}|[- ][a-z]+)?")
 _HEX = regex(r"(?i)[0-9a-f-]+")
 _PUBLIC = regex(r"(?i)(?:sha\d{1,3}[-:=]|h1:|integrity=|base64,|ssh-\S{1,20} )$")
 _FILE = regex(r"(?i)(?:png|jpe?g|gif|svg|webp|ico|s?css|json|ya?ml|toml|lock|html?|[jt]sx|js|xml|txt|pdf|zip|class)")
-_RESERVED = regex(
-    r"(?i)(?:.*\.)?(?:(?:example|(?:your-?)?(?:domain|company))\.\w+(?:\.cn)?|example|test|invalid|localhost|local)"
-)
+_RESERVED = regex(r"(?i)(?:.*\.)?(?:(?:your-?)?(?:domain|company)\.\w+(?:\.cn)?|test|invalid|localhost|local)")
 _ROLE = regex(r"(?i)git|hg|svn|root|no-?reply|do-?not-?reply")
 _ATTRIBUTE = regex(r"(?i)path|domain|expires|max-age|samesite|priority|version")
 _ID = regex(r"(?:sha\d{1,3}-|(?:req|msg|toolu|call|run|resp|chatcmpl)[_-]).*|(?:.*[_/+-])?[0-9a-f]{16,}(?:[_/+-].*)?")
@@ -121,10 +119,10 @@ def id_card(match: re.Match[str], group: int) -> bool:
 
 
 def bank_card(match: re.Match[str], group: int) -> bool:
-    """Accept a card number with a right check digit (ISO/IEC 7812-1, Luhn) that is no well-known test card."""
+    """Accept a card number with a right check digit (ISO/IEC 7812-1, Luhn) that is not one digit again and again."""
     digits = [int(digit) for digit in match[group] if digit.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
-    return (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 3
+    return (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1
 
 
 def random(match: re.Match[str], group: int) -> bool:
