@@ -13,7 +13,7 @@ from conftest import Clock, git
 from kb.errors import GitFailed, KbError, NeedsPerson
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
-from kb.knowledge.write import Writing
+from kb.knowledge.write import Deciding
 from kb.record import Candidate, Verdict
 from kb.store.git.repository import Repository
 
@@ -566,7 +566,7 @@ def test_a_lost_race_is_run_again_on_the_new_tip(kb: KnowledgeBase, root: Path) 
     assert len(committed(root)) == 2
 
 
-class Slow(Writing):
+class Slow(Deciding):
     """A writer who is overtaken once, between reading the tip and publishing."""
 
     def __init__(self, kb: KnowledgeBase, meanwhile: Callable[[], object]) -> None:

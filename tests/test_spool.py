@@ -132,16 +132,16 @@ def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
     clock.seconds += 1
     spooled(kb, busy, decision(1))
     from kb.errors import GitFailed
-    from kb.knowledge.write import Writing
+    from kb.knowledge.write import Deciding
 
-    run = Writing.run
+    run = Deciding.run
 
-    def failing(writing: Writing, candidates: list[Candidate], **options: object) -> object:
+    def failing(writing: Deciding, candidates: list[Candidate], **options: object) -> object:
         if candidates[0].title == decision(0).title:
             raise GitFailed("no")
         return run(writing, candidates, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Writing, "run", failing)
+    monkeypatch.setattr(Deciding, "run", failing)
     assert [verdict.title for verdict in kb.land()] == [decision(1).title]
     assert len(kb.state.spooled()) == 1
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from kb.writing import redact
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 _SCOPE = regex(SCOPE)
 _ID = regex(r"([A-Z]{1,3})\d{3,9}")
@@ -49,7 +49,7 @@ def import_records(
     told after each record how many are done.
     """
     from kb.knowledge.life import alone
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
     if dry_run:
         writing = Writing(kb, "", "")

@@ -17,7 +17,7 @@ from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 
 class _Merge(NamedTuple):
@@ -31,7 +31,7 @@ class _Merge(NamedTuple):
 
 def accept(kb: "KnowledgeBase", name: str) -> Verdict:
     """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
     writing = Writing(kb, "", "")
     merges: list[_Merge] = []

@@ -20,7 +20,7 @@ from kb.writing.verdict import sections_of
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 
 class Held(NamedTuple):
@@ -168,9 +168,9 @@ def drop(kb: "KnowledgeBase", name: str) -> Held:
 
 def promote(kb: "KnowledgeBase", name: str) -> Verdict:
     """Write what is held under *name* on a person's word; dedup and contradiction are looked for as ever."""
-    from kb.knowledge.write import Writing
+    from kb.knowledge.write import Deciding
 
     held = one(kb, name)
-    writing = Writing(kb, held.candidate.scope, "", promoted=held.name)
+    writing = Deciding(kb, held.candidate.scope, "", promoted=held.name)
     (verdict,) = writing.run([held.candidate])
     return verdict

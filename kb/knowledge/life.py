@@ -17,7 +17,7 @@ from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ STAGES: Mapping[str, str] = {
 
 def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, operation: str, why: str = "") -> T:
     """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
     writing = Writing(kb, "", "")
 

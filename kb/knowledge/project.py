@@ -15,7 +15,7 @@ from kb.text import slugify
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 MARK = "project.json"
 """The file in a project's folder that says whose it is: {"identity": [...]}."""

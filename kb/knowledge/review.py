@@ -20,7 +20,7 @@ from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 ALIKE = 0.5
 """Title similarity (0.0–1.0) over which two sides of one contradiction that do not contradict each other are one."""

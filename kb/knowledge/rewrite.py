@@ -16,7 +16,7 @@ from kb.words import Said, say
 from kb.writing.verdict import sections_of
 
 if TYPE_CHECKING:
-    from kb.knowledge.write import Writing
+    from kb.knowledge.writing import Writing
 
 _BY_HAND = frozenset({"", "edited"})
 """What `Kb-Op` says of commits whose text is a person's: none, or the one of `kb edit`."""

@@ -104,7 +104,7 @@ def told_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> lis
 
 
 def _landed(kb: "KnowledgeBase", value: Mapping[str, Any], path: str) -> list[Verdict]:
-    from kb.knowledge.write import Writing
+    from kb.knowledge.write import Deciding
 
     if "save" in value:
         from kb.knowledge.session import save
@@ -115,4 +115,4 @@ def _landed(kb: "KnowledgeBase", value: Mapping[str, Any], path: str) -> list[Ve
         )
         return list(saved.verdicts)
     folder = str(value["folder"])
-    return Writing(kb, "", folder if os.path.isdir(folder) else "").run(candidates_of(value["candidates"], path))
+    return Deciding(kb, "", folder if os.path.isdir(folder) else "").run(candidates_of(value["candidates"], path))
