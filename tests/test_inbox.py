@@ -9,6 +9,7 @@ from conftest import git
 
 from kb.errors import UnknownId
 from kb.knowledge import KnowledgeBase
+from kb.record import Candidate
 
 INBOX = "refs/kb/inbox"
 
@@ -121,3 +122,17 @@ def test_the_contrary_under_the_same_title_does_not_take_its_place(kb: Knowledge
     assert {entry.name: entry.candidate.claims["button.color"] for entry in kb.held()} == dict(
         zip(names, ("blue", "red"), strict=True)
     )
+
+
+def test_the_same_decision_under_another_title_is_a_second_sighting(kb: KnowledgeBase, root: Path) -> None:
+    said = Candidate(
+        "constraint", "Invoice numbers start with the year", why="The bookkeeping clerk sorts by it.",
+        decision="Every invoice number starts with four digits of the year.", session="a1", host="t",
+    )  # fmt: skip
+    assert kb.write([said], folder=str(root))[0].verdict == "held"
+    again = said._replace(title="Invoice numbers begin with the year", session="a2")
+    (verdict,) = kb.write([again], folder=str(root))
+    assert verdict.verdict == "created"
+    record = kb.record(verdict.id)
+    assert (record.occurrences, record.sources) == (2, ("t/a1", "t/a2"))
+    assert kb.held() == []

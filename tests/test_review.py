@@ -306,3 +306,11 @@ def test_a_review_is_a_plain_branch(kb: KnowledgeBase, root: Path) -> None:
     branch = opened(kb)
     assert git(root, "diff", "--check", f"main...{branch}") == "" and len(committed(root)) == 1
     assert git(root, "log", "-1", "--format=%(trailers:key=Kb-Op,valueonly)", branch).strip() == "review"
+
+
+def test_a_review_that_was_merged_fast_forward_is_not_open(kb: KnowledgeBase, root: Path) -> None:
+    kb.write([FASTAPI], folder=str(root))
+    (verdict,) = kb.write([FLASK], folder=str(root))
+    assert verdict.verdict == "conflict"
+    git(root, "merge", "-q", "--ff-only", verdict.branch)
+    assert kb.reviews() == []

@@ -258,3 +258,9 @@ def test_one_that_names_an_unreadable_file_does_not_stop_the_others(kb: Knowledg
     refused, created = kb.write([named, decision(2)], folder=str(root))
     assert (refused.verdict, created.verdict) == ("refused", "created")
     assert "D001-half.md" in refused.reasons[0]
+
+
+def test_a_secret_in_the_session_is_in_no_commit_message(kb: KnowledgeBase, root: Path) -> None:
+    secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    kb.write([decision(0, session=secret)], folder=str(root))
+    assert secret not in git(root, "log", "--all", "--format=%B")

@@ -28,7 +28,7 @@ def wukong(kb: "KnowledgeBase", scope: str, out: str) -> None:
 
     records = sorted(kb.records(Filter(scopes=one(scope))), key=lambda record: record.uid or "~")
     name_broken(kb)
-    text = render(records, "zh", scope or "global")
+    text = render(records, "zh", scope or "global")  # the form is Chinese, whoever reads it
     if out == "-":
         click.echo(text, nl=False)
         return

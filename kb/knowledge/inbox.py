@@ -12,15 +12,20 @@ from kb.errors import Busy, KbError, UnknownId
 from kb.knowledge.names import INBOX
 from kb.record import Candidate, Record, Similar, Verdict
 from kb.store.git.repository import LostRace, Move, message
-from kb.text import normalise
+from kb.text import count, normalise
 from kb.words import Said, say
 from kb.writing.dedup import match
+from kb.writing.merge import source_of
 from kb.writing.objection import Objection
 from kb.writing.verdict import sections_of
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.writing import Writing
+
+
+_TELLING = 8
+"""So many 字 of a decision, and its words are its own."""
 
 
 class Held(NamedTuple):
@@ -64,15 +69,30 @@ def name_of(candidate: Candidate) -> str:
 
 
 def same_as(kb: "KnowledgeBase", candidate: Candidate) -> Held | None:
-    """Return what is held that says the same as *candidate* and does not contradict it."""
+    """Return what is held that says the same as *candidate* and does not contradict it.
+
+    For counting, the same decision word for word is the same matter, whatever its title.
+    """
     for held in everything(kb):
         kept = held.candidate
+        if (kept.kind, kept.scope) == (candidate.kind, candidate.scope) and _same_words(kept, candidate):
+            return held
         record = Record(
             "", kept.kind, kept.title, kept.scope, impact=kept.impact, claims=kept.claims, sections=sections_of(kept)
         )
         if match(candidate, [record], kb.config.title_similarity):
             return held
     return None
+
+
+def _same_words(one: Candidate, other: Candidate) -> bool:
+    return count(one.decision) >= _TELLING and normalise(one.decision) == normalise(other.decision)
+
+
+def heard(held: Held, candidate: Candidate) -> tuple[str, ...]:
+    """Return where *candidate* has been seen, `host/session` each, the first time first."""
+    earlier = [candidate._replace(session=s.get("session", ""), host=s.get("host", "")) for s in held.sightings]
+    return tuple(dict.fromkeys(origin for one in (*earlier, candidate) if (origin := source_of(one))))
 
 
 def hold(

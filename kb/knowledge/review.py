@@ -209,7 +209,11 @@ def rejected(kb: "KnowledgeBase", candidate: Candidate, old: Record) -> list[str
 def reviews(kb: "KnowledgeBase", under: str = REVIEWS) -> list[Review]:
     """Return the open reviews, oldest first; with *under* REJECTED the rejected ones, each named by its full ref."""
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
-    text = kb.repository.git("for-each-ref", f"--format={form}", under.rstrip("/")).decode("utf-8", "replace")
+    head = kb.repository.head()
+    elsewhere = under == REVIEWS and head.oid and not head.ref.startswith(REVIEWS)
+    open_only = ["--no-merged=HEAD"] if elsewhere else []  # merged is accepted
+    listed = kb.repository.git("for-each-ref", f"--format={form}", *open_only, under.rstrip("/"))
+    text = listed.decode("utf-8", "replace")
     rows = [row.lstrip("\n").split("\0") for row in text.split("\0\1")[:-1]]
     told = [_trailers(kb, tip, words) for _, tip, _, words in rows]
     files = kb.repository.blobs([(row[1], words.get("Kb-Path", "")) for row, words in zip(rows, told, strict=True)])

@@ -70,10 +70,17 @@ class Deciding(Writing):
         def publish(verdicts: list[Verdict]) -> list[Verdict]:
             extra = beside(verdicts) if beside else {}
             self.changes.update({path: (None, data) for path, data in extra.items()})
-            commits = self.publish(candidates[0] if candidates else None, "" if self.subjects else subject)
+            commits = self.publish(self._caller(candidates), "" if self.subjects else subject)
             return [self._published(verdict, commits) for verdict in verdicts]
 
         return self.until_won(plan, None if dry_run else publish)
+
+    def _caller(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """Return the first of *candidates* with the session and host that the commit names, masked like all else."""
+        if not candidates:
+            return None
+        plain = Candidate("decision", "", session=candidates[0].session, host=candidates[0].host)
+        return redact.redacted(plain, self.kb.config.private_words)[0]
 
     def take(self, raw: Candidate) -> Verdict:
         """Return the verdict on one candidate and remember what it changes."""
@@ -120,7 +127,7 @@ class Deciding(Writing):
             candidate = inbox.joined(candidate, held.candidate)
         before = self._mark()
         try:
-            verdict = self._admit(candidate, decision, [*admission.grounds, *notes])
+            verdict = self._admit(candidate, decision, [*admission.grounds, *notes], held)
         except BadRecord as error:
             self._back_to(before)
             return self._unmended(candidate, error)
@@ -162,7 +169,9 @@ class Deciding(Writing):
         words = say("{path}: {problem}", path=error.path, problem=error.message)
         return self.refused(candidate, [words], say("mend it first: kb check"))
 
-    def _admit(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
+    def _admit(
+        self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
+    ) -> Verdict:
         if candidate.updates:
             from kb.knowledge.rewrite import rewrite
 
@@ -173,9 +182,11 @@ class Deciding(Writing):
             return propose(self, candidate, [decision.record], [decision.reason, *grounds], decision.similar)
         if decision.step == "merge" and decision.record:
             return self._merge(candidate, decision, grounds)
-        return self._create(candidate, decision, grounds)
+        return self._create(candidate, decision, grounds, held)
 
-    def _create(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
+    def _create(
+        self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
+    ) -> Verdict:
         replaced = [old for old in self._named_by(candidate, candidate.supersedes) if old.status != Status.SUPERSEDED]
         if uneasy := [old for old in replaced if self._status_clashes(old)]:
             from kb.knowledge.review import propose
@@ -183,6 +194,9 @@ class Deciding(Writing):
             why = say("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
             return propose(self, candidate, replaced, [why, *grounds], decision.similar)
         record = self.new_record(candidate)
+        if held:
+            sources = inbox.heard(held, candidate)
+            record = record._replace(sources=sources, occurrences=max(len(sources), 1))
         lacking = missing_sections(record)
         remedy = say("complete it: kb edit {id}", id=record.id) if lacking else say("")
         labels = section_labels(lacking, self.kb.config.language)
