@@ -84,10 +84,8 @@ def test_stdin_of_more_than_16_megabytes_is_refused_before_it_is_parsed(root: Pa
     assert "more than 16000000 bytes" in ran.error
 
 
-@pytest.mark.parametrize("place", [".", "missing.json", "missing/folder.json", "\0"])
+@pytest.mark.parametrize("place", [".", "missing.json", "missing/folder.json"])
 def test_a_source_that_cannot_be_read_is_named(root: Path, place: str) -> None:
-    if place == "\0":
-        pytest.skip("no argument can hold a NUL")
     ran = run(root, "write", place)
     assert ran.code == 1
     assert ran.error.startswith(f"kb: {place}: ")
@@ -300,7 +298,6 @@ def test_values_that_json_does_not_know_are_printed_as_text(root: Path) -> None:
         assert "P001" in ran.out
 
 
-@pytest.mark.xfail(reason="the index keeps numbers of 64 bits only", strict=False)
 def test_an_id_with_more_digits_than_a_number_has_is_no_trap(root: Path) -> None:
     path = root / "content" / "anchors" / "global" / "P001-large-number.md"
     path.write_bytes((_HEAD + _BODY + _USER).replace(b"P001", b"P" + b"9" * 40))

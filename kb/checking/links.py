@@ -135,7 +135,7 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
         for line, target in _outside_code(text.text, missing):
             yield Finding(
                 rule="link",
-                severity="error" if text.is_record else "warning",
+                severity="warning",
                 path=text.path,
                 line=line,
                 message=say("the link leads nowhere: {target}", target=clip(target, 120)),

@@ -67,9 +67,14 @@ def _look(kb: "KnowledgeBase") -> tuple[list[Finding], list[Source]]:
 def _sources(kb: "KnowledgeBase") -> Iterator[Source]:
     for path in sorted(_files(os.path.join(kb.root, CONTENT))):
         place = os.path.join(kb.root, CONTENT, path)
-        if path.endswith(".md") and not path.startswith("sessions/") and not os.path.islink(place):
+        if path.endswith(".md") and not path.startswith("sessions/") and _is_plain(place):
             with open(place, "rb") as file:
                 yield Source(f"{CONTENT}/{path}", file.read())
+
+
+def _is_plain(place: str) -> bool:
+    """Tell whether *place* is a file to be read: no link, no folder, no pipe that would be waited for."""
+    return os.path.isfile(place) and not os.path.islink(place)
 
 
 def _archived(kb: "KnowledgeBase") -> Iterator[Text]:

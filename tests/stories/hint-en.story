@@ -1,7 +1,7 @@
 % en: what an agent is told before it starts, and after its plan is fixed
 
 $ kb hint t1 -k API
-No related anchors yet.
+暂无相关锚点。
 
 $ kb write --kind pitfall --title "The payment API times out under load" --decision "Calls to the payment API take over a minute at noon" --why "Its rate limit is per account" --area performance
 created   [P001] The payment API times out under load  content/anchors/global/P001-the-payment-api-times-out-under-load.md
@@ -31,66 +31,66 @@ created   [D001] Version the API in its path  content/anchors/global/D001-versio
 2>           ≈ 0.18 [C001] Every API answer is redacted
 
 $ kb hint t1 -k API
-## [T1] Before you start
+## [识 T1] 启动提示
 
-⚠️ **Related risks**:
+⚠️ **相关风险**:
 - [P001] The payment API times out under load
 
-📌 **Constraints to keep in mind**:
+📌 **约束提醒**:
 - [C001] Every API answer is redacted (⚠️ unverified)
 
-🔄 **Reusable patterns**:
+🔄 **可复用模式**:
 - [M001] Retry API calls with a growing pause
 
 ---
-\> For reference only; it decides nothing
+\> 仅供参考，不影响决策
 
 $ kb hint t2 -k API
-## [T2] Design reference
+## [识 T2] 设计参考
 
-📜 **Past decisions**:
-| ID | Decision | Why |
+📜 **历史决策**:
+| ID | 决策 | 理由 |
 |----|------|------|
 | [D001] | Version the API in its path | Caches understand it |
 
-🔙 **Rollback experience**:
+🔙 **回滚经验**:
 - D001: Serve both for a year
 
 ---
-\> For reference only; the decision is yours
+\> 仅供参考，决策权在本体
 
 $ kb hint avatar --avatar ear --task "Understand what the API is for"
 
 $ kb spawn --avatar body --task "Write the API client"
-## Hints
-## [T1] Before you start
+## 惯性提示
+## [识 T1] 启动提示
 
-⚠️ **Related risks**:
+⚠️ **相关风险**:
 - [P001] The payment API times out under load
 
-📌 **Constraints to keep in mind**:
+📌 **约束提醒**:
 - [C001] Every API answer is redacted (⚠️ unverified)
 
-🔄 **Reusable patterns**:
+🔄 **可复用模式**:
 - [M001] Retry API calls with a growing pause
 
 ---
-\> For reference only; it decides nothing
+\> 仅供参考，不影响决策
 
-## [T2] Design reference
+## [识 T2] 设计参考
 
-📜 **Past decisions**:
-| ID | Decision | Why |
+📜 **历史决策**:
+| ID | 决策 | 理由 |
 |----|------|------|
 | [D001] | Version the API in its path | Caches understand it |
 
-🔙 **Rollback experience**:
+🔙 **回滚经验**:
 - D001: Serve both for a year
 
 ---
-\> For reference only; the decision is yours
+\> 仅供参考，决策权在本体
 
-## Your task
+## 你的任务
 Write the API client
 
 $ kb hint t3

@@ -13,19 +13,19 @@ held      Sort the imports by hand
 2>           → say why it matters: --area architecture|security|performance|compliance|modules, --reusable or --affects-future yes; or wait until it is seen in 1 more session(s)
 
 $ kb inbox
-7d306e8c8c3a  ×1  Decision: Sort the imports by hand  (global)
-8b36d98ff2d0  ×1  Decision: Paint the settings button blue  (global)
+1efbe7f76a6c  ×1  Decision: Paint the settings button blue  (global)
+378e79ca2485  ×1  Decision: Sort the imports by hand  (global)
 
 $ kb inbox list --json
 [
   {
-    "name": "7d306e8c8c3a",
+    "name": "1efbe7f76a6c",
     "candidate": {
       "kind": "decision",
-      "title": "Sort the imports by hand",
-      "decision": "Imports are sorted by hand",
+      "title": "Paint the settings button blue",
+      "decision": "The button on the settings page is blue",
       "alternatives": "",
-      "why": "Habit of the team",
+      "why": "The designer likes it",
       "impact": [],
       "verification": "",
       "rollback": "",
@@ -58,13 +58,13 @@ $ kb inbox list --json
     ]
   },
   {
-    "name": "8b36d98ff2d0",
+    "name": "378e79ca2485",
     "candidate": {
       "kind": "decision",
-      "title": "Paint the settings button blue",
-      "decision": "The button on the settings page is blue",
+      "title": "Sort the imports by hand",
+      "decision": "Imports are sorted by hand",
       "alternatives": "",
-      "why": "The designer likes it",
+      "why": "Habit of the team",
       "impact": [],
       "verification": "",
       "rollback": "",

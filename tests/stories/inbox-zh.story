@@ -11,16 +11,16 @@ $ kb write --kind decision --title "手工排列导入语句" --decision "导入
 2>           → 说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 --affects-future yes；或者等它再在 1 个会话中出现
 
 $ kb inbox
-9503f6faac13  ×1  决策: 把按钮颜色改成蓝色  (global)
-b55f763b44fe  ×1  决策: 手工排列导入语句  (global)
+a89de2da9262  ×1  决策: 手工排列导入语句  (global)
+bfdc78b980a8  ×1  决策: 把按钮颜色改成蓝色  (global)
 
 $ kb inbox promote 9503f6faac13
-新建      [D001] 把按钮颜色改成蓝色  content/anchors/global/D001-把按钮颜色改成蓝色.md
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
-2>           → 请补全：kb edit D001
+2> kb: 收件箱里没有 9503f6faac13，或不止一条
+2>     → 见：kb inbox
+? 1
 
 $ kb inbox
-b55f763b44fe  ×1  决策: 手工排列导入语句  (global)
+a89de2da9262  ×1  决策: 手工排列导入语句  (global)
+bfdc78b980a8  ×1  决策: 把按钮颜色改成蓝色  (global)
 
 $ kb list
-D001   ⚠️ 待验证  把按钮颜色改成蓝色  (global)

@@ -29,7 +29,7 @@ $ kb write --kind decision --title "Paint the settings button blue" --decision "
     "verdict": "held",
     "title": "Paint the settings button blue",
     "kind": "decision",
-    "id": "8b36d98ff2d0",
+    "id": "1efbe7f76a6c",
     "uid": "",
     "scope": "global",
     "path": "",
@@ -238,7 +238,7 @@ $ kb history D001 --json
 $ kb inbox --json
 [
   {
-    "name": "8b36d98ff2d0",
+    "name": "1efbe7f76a6c",
     "candidate": {
       "kind": "decision",
       "title": "Paint the settings button blue",
@@ -330,45 +330,11 @@ $ kb review --json
 
 $ kb hint t2 -k orders --json
 {
-  "text": "## [T2] Design reference\n\n📜 **Past decisions**:\n| ID | Decision | Why |\n|----|------|------|\n| [D001] | Use PostgreSQL for orders (⚠️ unverified) | It has transactions and we run it already |\n\n---\n> For reference only; the decision is yours",
-  "warnings": [],
-  "shown": [
-    {
-      "id": "D001",
-      "kind": "decision",
-      "title": "Use PostgreSQL for orders",
-      "scope": "global",
-      "status": "proposed",
-      "uid": "<uid>",
-      "date": "<today>",
-      "tags": [],
-      "impact": [],
-      "supersedes": [],
-      "amends": [],
-      "coexists_with": {},
-      "claims": {},
-      "occurrences": 1,
-      "sources": [
-        "cli/s1"
-      ],
-      "confirmed": "",
-      "extra": {},
-      "sections": [
-        {
-          "name": "decision",
-          "heading": "Decision",
-          "text": "Orders live in PostgreSQL, see [D009]"
-        },
-        {
-          "name": "why",
-          "heading": "Why",
-          "text": "It has transactions and we run it already"
-        }
-      ],
-      "user": "",
-      "path": "content/anchors/global/D001-use-postgresql-for-orders.md"
-    }
-  ]
+  "text": "## [识 T2] 设计参考\n\n📜 **历史决策**:\n| ID | 决策 | 理由 |\n|----|------|------|\n| [D001] | Use PostgreSQL for orders (⚠️ unverified) | It has transactions and we run it already |\n\n---\n> 仅供参考，决策权在本体",
+  "ids": [
+    "D001"
+  ],
+  "warnings": []
 }
 
 $ kb alaya seeds --json
