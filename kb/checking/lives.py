@@ -75,7 +75,8 @@ def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
             fix = say(
                 "accept {new}, or until then: kb status {id} accepted", new=pending[0].record.id, id=one.record.id
             )
-            yield finding("superseded", one, message, fix, key="status")
+            waits = any(s.record.status == Status.PROPOSED for s in pending)
+            yield finding("superseded", one, message, fix, key="status", severity="warning" if waits else "error")
 
 
 def unmarked(shelf: Shelf) -> Iterator[Finding]:
