@@ -360,6 +360,7 @@ class KnowledgeBase:
 
     def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> "list[Answer]":
         """Return what answers *query*, best first."""
+        self.look()
         from kb.knowledge.recall import recall
 
         return recall(self, query, wanted=wanted, project=project, limit=limit)

@@ -10,7 +10,7 @@ from kb.reading.query import folded, subjects
 from kb.text import one_line
 
 MIN_WIDTH = 8
-_MATCHES = 50
+_MATCHES = 20
 """So many matches decide where the window stands; a long text may have thousands."""
 
 
