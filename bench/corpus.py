@@ -164,7 +164,7 @@ def build(place: Path, size: int, *, projects: int = 10) -> Path:
         file = place / one.path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(render(one), encoding="utf-8")
-    for command in (["add", "-A"], ["commit", "-qm", "Fill"], ["gc", "-q"]):
+    for command in (["config", "gc.auto", "0"], ["add", "-A"], ["commit", "-qm", "Fill"], ["gc", "-q"]):
         subprocess.run(["git", "-C", str(place), *command], check=True)
     (place / ".git" / "info" / "exclude").write_text(".ready\n")
     (place / ".ready").touch()

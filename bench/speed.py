@@ -76,7 +76,7 @@ def writes(place: Path, size: int, runs: int) -> None:
     mark = time.time_ns()
 
     def git(number: int) -> float:
-        file = place / "content" / "anchors" / "global" / f"note-{mark}-{number}.txt"
+        file = place / "content" / "anchors" / "global" / f"note-{time.time_ns()}.txt"
         file.write_text("x" * 1500)
         return wall(["sh", "-c", f"git add '{file}' && git commit -q -m x"], place)
 
