@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
+
+settings.register_profile("any machine", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("any machine")
 
 DAY = 1_795_219_200.0
 """2026-11-21 00:00:00 UTC, when every test takes place."""
