@@ -61,7 +61,7 @@ class IndexFailed(KbError):
 
 
 class Busy(KbError):
-    """The repository cannot take a commit just now; what was to be written is kept and lands later."""
+    """The repository cannot take a commit just now. A candidate is spooled; any other call is to be made again."""
 
 
 class NeedsPerson(KbError):

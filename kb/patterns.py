@@ -35,7 +35,10 @@ class _Pattern:
 
 
 def regex(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what behaves as `re.compile(source, flags)`, compiled at its first use."""
+    """Return what behaves as `re.compile(source, flags)`, compiled at its first use.
+
+    For what stands in the program only: a pattern made of somebody's words would stay in the cache, words and all.
+    """
     if TYPE_CHECKING:
         return re.compile(source, flags)
     return cast("re.Pattern[str]", _Pattern(source, flags))

@@ -200,7 +200,7 @@ def test_what_was_set_aside_is_found_where_it_was_spooled(filled: Path, environm
     spool = filled / ".kb" / "spool"
     spool.write_text("in the way")
     with KnowledgeBase(str(filled), environment) as kb:
-        aside = kb.state.set_aside(kb.state.spool("1", {}))
+        aside = kb.state.set_aside(kb.state.spool(1.0, {}))
     spool.unlink()
     assert environment["HOME"] in aside
     outcome = examined(filled, environment)["set aside"]

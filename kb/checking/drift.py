@@ -1,5 +1,6 @@
 """Is what the records speak about still there, and still what it was?"""
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from fnmatch import translate
@@ -63,7 +64,7 @@ class _Tree:
     def _matches(self, path: str) -> bool:
         if not any(mark in path for mark in "*?["):
             return False
-        pattern = regex(translate(path.replace("**/", "*")))
+        pattern = re.compile(translate(path.replace("**/", "*")))
         return any(pattern.match(file) for file in self.files)
 
     def named(self, name: str) -> list[str]:

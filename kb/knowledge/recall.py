@@ -14,6 +14,7 @@ from kb.reading.hints import Hint
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record
 from kb.store.rows import ALL, Filter
+from kb.text import folded
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -49,7 +50,7 @@ def recall(
     ]
     if len(hits) < limit:
         known = {hit.record.path for hit in hits}
-        terms = queries.folded(query).split()
+        terms = folded(query).split()
         hits += [Hit(r, 0.0, True) for r in index.containing(terms, wanted, 3 * limit) if r.path not in known]
     if not hits:
         hits = [Hit(r, score, False) for r, score in index.search(queries.broad_expression(query), wanted, 3 * limit)]

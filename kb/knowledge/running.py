@@ -201,9 +201,8 @@ def leave(state: State, job: Job, now: float) -> bool:
                 kept = json.load(file).get("save") or {}
             if (kept.get("transcript"), kept.get("session")) == (job.transcript, job.session):
                 return False
-    name = f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
     wish = {"transcript": job.transcript, "session": job.session, "folder": job.folder, "host": job.host}
-    state.spool(name, {"save": wish})
+    state.spool(now, {"save": wish})
     return True
 
 

@@ -30,10 +30,9 @@ def spool(kb: "KnowledgeBase", candidates: Sequence[Candidate], folder: str, why
     """
     scope = _scope(kb, folder)
     safe = [redact.redacted(c._replace(scope=c.scope or scope), kb.config.private_words)[0] for c in candidates]
-    name = _name(kb)
     value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe]}
     try:
-        path = kb.state.spool(name, value)
+        path = kb.state.spool(kb.now(), value)
     except OSError:
         raise why from None
     reasons = (kb.words(why.message), kb.words(say("kept in {path}; the next call that can writes it", path=path)))
@@ -48,11 +47,6 @@ def _scope(kb: "KnowledgeBase", folder: str) -> str:
         return kb.project(folder)
     except KbError:
         return ""
-
-
-def _name(kb: "KnowledgeBase") -> str:
-    """Return a file name that sorts by time and is used by nobody else."""
-    return f"{int(kb.now() * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
 
 
 def land_spool(kb: "KnowledgeBase") -> list[Verdict]:

@@ -7,13 +7,12 @@ nothing in a question can be read as FTS5 syntax. For spaced words the index ans
 match inside a word): a caller that promises the plain scan adds it.
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
 from kb.record import Reference
-from kb.text import SEPARATOR, run_terms, runs, word_terms
+from kb.text import SEPARATOR, folded, run_terms, runs, word_terms
 
 MAX_PHRASES = 32
 """The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
@@ -148,11 +147,6 @@ def _is_beginning(term: str, unspaced: bool) -> bool:
 
 
 # -- the plain scan -------------------------------------------------------------------------------
-
-
-def folded(text: str) -> str:
-    """Return *text* as the plain scan compares it: NFKC and without case."""
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def plain_match(query: str, text: str) -> bool:

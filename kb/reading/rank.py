@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kb.reading.query import cited, folded, is_identifier, pieces, read_part, stem, subjects
+from kb.reading.query import cited, is_identifier, pieces, read_part, stem, subjects
 from kb.record import GLOBAL, LIVE, Record, Reference, Status
-from kb.text import runs, word_terms
+from kb.text import folded, runs, word_terms
 
 ENOUGH = 2.0
 """The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive

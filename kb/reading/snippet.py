@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from kb.patterns import regex
-from kb.reading.query import folded, subjects
-from kb.text import one_line
+from kb.reading.query import subjects
+from kb.text import folded, one_line
 
 MIN_WIDTH = 8
 _MATCHES = 20
@@ -59,7 +58,7 @@ def _matches(line: str, query: str) -> list[tuple[int, int]]:
 def _pattern(needles: Sequence[str]) -> re.Pattern[str] | None:
     """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole."""
     distinct = sorted(dict.fromkeys(needles), key=lambda needle: (-len(needle), needle))
-    return regex("|".join(map(re.escape, distinct)), re.IGNORECASE) if distinct else None
+    return re.compile("|".join(map(re.escape, distinct)), re.IGNORECASE) if distinct else None
 
 
 def _start(found: Sequence[tuple[int, int]], width: int, length: int) -> int:

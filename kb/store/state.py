@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -55,11 +56,13 @@ class State:
 
     # the spool
 
-    def spool(self, name: str, value: object) -> str:
+    def spool(self, now: float, value: object) -> str:
         """Keep *value* until it can be written, and return the file; raise OSError when no place takes it.
 
-        *name* must sort by time. A folder that cannot be written is passed over for the user's state folder.
+        The file's name sorts by *now*, seconds since 1970, and nobody else uses it. A folder that cannot be written
+        is passed over for the user's state folder.
         """
+        name = f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
         data = json.dumps(value, ensure_ascii=False).encode()
         try:
             self.made()

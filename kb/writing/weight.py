@@ -163,7 +163,10 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
+_REST_OF_WORD = regex(r"[A-Za-z-]*")
+
+
 def _whole(text: str, match: re.Match[str]) -> str:
     """Return the word in which *match* stands: patterns name the beginnings of words."""
-    rest = regex(r"[A-Za-z-]*").match(text, match.end()) if match[0][-1].isascii() else None
+    rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
     return match[0] + (rest[0] if rest else "")
