@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-MODULES = ("bench.speed",)
+MODULES = ("bench.speed", "bench.redact", "bench.merging")
 WITH_DATA = ("bench.codec", "bench.adr", "bench.dedup")
 
 

@@ -3,12 +3,14 @@
     KB_BENCH_DATA=… python bench/adr.py [--all]
 
 Prints how many files of each form were read, which were refused and why, how many statuses and relations agree with
-`files.tsv` and `pairs.tsv`, and how long it took. Exits with 2 where the data is missing.
+`files.tsv` and `pairs.tsv`, how many links lead nowhere once all is imported, and how long it took. Exits with 2 where
+the data is missing.
 """
 
 import csv
 import os
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -19,6 +21,7 @@ from kb.exchange.adr import Imported, read_adr
 from kb.exchange.adrfields import read_status
 from kb.exchange.adrset import Resolution, resolve
 from kb.front import body_start, decode
+from kb.knowledge.make import make
 from kb.markdown import read, render
 
 
@@ -43,6 +46,7 @@ def main() -> int:
     _statuses(rows, imports)
     _pairs(folder, imports, settled, every)
     _round_trip(settled)
+    _links(settled, every)
     _lost(folder, imports, every)
     _notes(imports, settled, every)
     return 0
@@ -132,6 +136,26 @@ def _round_trip(settled: dict[str, Resolution]) -> None:
             same = [(s.name, s.text) for s in again.sections] == [(s.name, s.text.strip("\n")) for s in record.sections]
             different += not (same and again.extra == record.extra and again.title == record.title)
     print(f"written as records and read again: {different} came back different")
+
+
+def _links(settled: dict[str, Resolution], every: bool) -> None:
+    """Import each repository into a knowledge base of its own, twice, and count the links that `kb check` warns of."""
+    warnings: list[str] = []
+    imported = again = 0
+    began = time.perf_counter()
+    for resolution in settled.values():
+        with tempfile.TemporaryDirectory() as place:
+            base, _ = make(f"{place}/kb", os.environ)
+            with base:
+                words = [verdict.verdict for verdict in base.import_records(resolution.records, origin="a bench")]
+                imported += words.count("created")
+                words = [verdict.verdict for verdict in base.import_records(resolution.records, origin="a bench")]
+                again += words.count("created")
+                warnings += [f"{item.path}:{item.line} {item.message}" for item in base.check() if item.rule == "link"]
+    spent = time.perf_counter() - began
+    print(f"imported {imported} and again {again}, checked, in {spent:.1f} s; links that lead nowhere: {len(warnings)}")
+    for warning in warnings if every else ():
+        print(f"  {warning}")
 
 
 def _lost(folder: Path, imports: dict[str, list[Imported]], every: bool) -> None:

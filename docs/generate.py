@@ -51,7 +51,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def commands_page() -> Iterator[str]:
     """Yield the page about every command."""
-    top = import_module("kb.cli").command
+    top = import_module("kb.cli.group").command
     yield "# Commands\n"
     yield from told(top.help)
     yield from table(["option of `kb` itself", "meaning"], list(options(top)))

@@ -4,8 +4,9 @@ Structure is what stands at the start of a line outside fenced code: block marke
 edit cuts the text at the edges of what it means to change and joins the pieces again; nothing is dumped anew.
 """
 
+from __future__ import annotations
+
 import re
-from typing import NamedTuple
 
 from kb.errors import BadRecord
 from kb.fences import Code, code_lines, fenced
@@ -13,6 +14,7 @@ from kb.front import Span, body_start, line_feeds, line_of, lines, lines_of, new
 from kb.kinds import SECTIONS, section_label, section_named
 from kb.patterns import regex
 from kb.record import Section
+from kb.values import NamedTuple
 from kb.words import Said, say
 
 MACHINE_START = "<!-- MACHINE_BLOCK_START -->"
@@ -122,6 +124,8 @@ def replace_machine(text: str, inside: str, path: str = "") -> str:
 
 def refuse_conflict_markers(text: str, path: str = "") -> None:
     """Raise BadRecord where git's conflict markers stand in *text* outside code."""
+    if "<<<<<<< " not in text:
+        return
     plain = text.replace("\r", "\n")
     last = max((match.start() for match in _BETWEEN.finditer(plain)), default=0)
     found = [match.start() for match in _OURS.finditer(plain, 0, last)]

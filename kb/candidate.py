@@ -1,16 +1,21 @@
 """The documented JSON form of candidates: any tool may hand them in, nothing unexpected comes through."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kb.errors import BadInput
 from kb.kinds import KINDS, kind_named
 from kb.patterns import regex
 from kb.record import SCOPE, Candidate, Evidence
 from kb.text import clip
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 AREAS = ("architecture", "security", "performance", "compliance", "modules")
 MAX_INPUT = 16_000_000
@@ -221,9 +226,7 @@ def _scope_problems(scope: object, project: object) -> Iterator[Said]:
 def _misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Said]:
     """Yield what keeps *value* from being what *schema* asks for at *place*."""
     if not _has_type(value, schema):
-        yield say(
-            "the field {key} must be {wanted}, not {kind}", key=place, wanted=_wanted(schema), kind=_json_type(value)
-        )
+        yield _misfit(value, schema, place)
     elif isinstance(value, str):
         if _HALF.search(value):
             yield say("the field {key} holds half a character (a lone surrogate)", key=place)
@@ -232,6 +235,24 @@ def _misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[S
             yield from _misfits(inner, schema["items"], f"{place}[{number}]")
     elif isinstance(value, dict):
         yield from _misfits_inside(value, schema, place)
+
+
+def _misfit(value: object, schema: Mapping[str, Any], place: str) -> Said:
+    """Say what *value* should be: where a range or a list of words is asked for, its type alone says nothing."""
+    shown = clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
+    if "maximum" in schema:
+        least, most = schema["minimum"], schema["maximum"]
+        return say(
+            "the field {key} must be a number from {least} to {most}, not {value}",
+            key=place, least=least, most=most, value=shown,
+        )  # fmt: skip
+    if "minimum" in schema:
+        least = schema["minimum"]
+        return say(
+            "the field {key} must be a whole number from {least} on, not {value}", key=place, least=least, value=shown
+        )
+    kind = shown if "enum" in schema else _json_type(value)
+    return say("the field {key} must be {wanted}, not {kind}", key=place, wanted=_wanted(schema), kind=kind)
 
 
 def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Said]:
@@ -265,9 +286,8 @@ def _wanted(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(schema["enum"])
     kind = schema["type"][0] if isinstance(schema["type"], list) else schema["type"]
-    within = f" {schema['minimum']}–{schema['maximum']}" if "maximum" in schema else ""
     inner = schema.get("items", schema.get("additionalProperties"))
-    return f"{kind}{within}" + (f" of {_wanted(inner)}" if isinstance(inner, dict) else "")
+    return f"{kind} of {_wanted(inner)}" if isinstance(inner, dict) else str(kind)
 
 
 def _json_type(value: object) -> str:

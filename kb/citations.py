@@ -1,11 +1,13 @@
-"""Find the citations in a text: `[D001]` in its own scope, `[shop:D001]` in another (SHI-18)."""
+"""Find what a text refers to: `[D001]` in its own scope, `[shop:D001]` in another (SHI-18), and files by links."""
+
+from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kb.errors import BadRecord
 from kb.fences import code_lines, indented_code_lines
-from kb.front import body_start, line_of, lines
+from kb.front import Span, body_start, line_of, lines
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
 
@@ -19,6 +21,23 @@ _NAME_PLATE = regex(rf" {{0,3}}#{{1,6}}[ \t]+\[{_ID}\]")
 _BLOCK_START = regex(r"[ \t]*(?:[-*+>|]|[0-9]{1,9}[.)]|#{1,6}[ \t])")
 _TICKS = regex("`+")
 _MARK = regex(r"`+|\\[!-/:-@\[-`{-~]")
+
+_LEAD = regex(r"(?m)\]\(|^[ \t>]*\[(?!\^)[^\[\]\r\n]+\]:")
+"""What stands before the destination of a link or an image, or of a link's definition."""
+_PLAIN = r"[^\s()<>`\\]|\\\S"
+_ONE_DEEP = rf"{_PLAIN}|\((?:{_PLAIN})*+\)"
+_TWO_DEEP = rf"{_PLAIN}|\((?:{_ONE_DEEP})*+\)"
+_TARGET = regex(
+    r"[ \t]*(?:(?:\r\n|\n|\r)[ \t>]*)?"
+    rf"(?:<((?:[^<>`\\\r\n]|\\.)+)>|((?:{_PLAIN}|\((?:{_TWO_DEEP})*+\))++))"
+)
+_TITLE = r"(?:\s+(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^()\\]|\\[\s\S])*+\)))?"
+_BEHIND_TARGET = regex(rf"{_TITLE}\s*\)")
+_BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*(?:[\r\n]|\Z)")
+_PATH = regex(r"(?:[^#?\\]|\\[^#?])*")
+_ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|\Z")
+_ESCAPED = regex(r"\\([!-/:-@\[-`{-~])")
+_UNFIT = regex(r"[\x00- \x7f()<>%#?\\`|\"\[\]]")
 
 
 def citations(text: str) -> Iterator[tuple[str, str, int]]:
@@ -53,11 +72,16 @@ def _in_row(row: str) -> Iterator[tuple[str, str]]:
 def _code(body: str, rows: list[str]) -> Iterable[int]:
     """Return the lines that are code; of a text too tangled to tell, none."""
     try:
-        code = set(code_lines(body))
+        return _code_around(body, rows, _CITATION)
     except BadRecord:
         return ()
+
+
+def _code_around(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
+    """Return the lines that are code, those indented only where what is *sought* stands in one; raise BadRecord."""
+    code = set(code_lines(body))
     indented = any(
-        n not in code and row.startswith(("    ", "\t", " \t", "  \t", "   \t")) and _CITATION.search(row)
+        n not in code and row.startswith(("    ", "\t", " \t", "  \t", "   \t")) and sought.search(row)
         for n, row in enumerate(rows)
     )
     return code | indented_code_lines(body) if indented else code
@@ -106,3 +130,83 @@ def _span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
 
 def _blank(text: str) -> str:
     return re.sub(r"[^\r\n]", " ", text)
+
+
+# -- links to files -------------------------------------------------------------------------------
+
+
+def redirected(text: str, new: Callable[[str], str]) -> str:
+    """Return *text*, which has no front, with the paths of its relative links and images replaced by *new* of them.
+
+    A path is given as the file system has it, without anchor; "" leaves it as it is written. What replaces it is
+    percent-encoded as the old one was. Code stays, and so does a text too tangled to tell code from.
+    """
+    out: list[str] = []
+    at = 0
+    for span in _destinations(text):
+        written = text[span.start : span.end]
+        path = "" if _ELSEWHERE.match(written) else _unquoted(written)
+        lead = new(path) if path else ""
+        if lead:
+            out += (text[at : span.start], _quoted(lead, written, text[span.start - 1] == "<"))
+            at = span.end
+    return "".join([*out, text[at:]]) if out else text
+
+
+def _destinations(text: str) -> Iterator[Span]:
+    """Yield where the paths of links, images and link definitions stand, outside code, without their anchors."""
+    if "](" not in text and "]:" not in text:
+        return
+    rows = lines(text)
+    try:
+        code = _code_around(text, rows, _LEAD)
+    except BadRecord:
+        return
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + len(row))
+    for piece in _pieces(rows, code):
+        start, end = starts[piece[0]], starts[piece[-1] + 1]
+        yield from _destinations_in(text[start:end], start)
+
+
+def _destinations_in(piece: str, start: int) -> Iterator[Span]:
+    """Yield the destinations in one *piece*, which begins at the offset *start*."""
+    shown = _without_code(piece)
+    first = shown.find("[")
+    done = 0
+    for lead in _LEAD.finditer(shown) if first >= 0 else ():
+        target = _TARGET.match(piece, lead.end())
+        behind = _BEHIND_TARGET if lead.group() == "](" else _BEHIND_DEFINITION
+        if target and lead.end() - 2 > first and lead.start() >= done and behind.match(piece, target.end()):
+            done = target.end()
+            group = target.lastindex or 0
+            path = _path_in(target.group(group))
+            bare = _ESCAPED.sub("", path)
+            if bare.count("(") == bare.count(")") or group == 1:
+                yield Span(start + target.start(group), start + target.start(group) + len(path))
+
+
+def _path_in(destination: str) -> str:
+    """Return what stands before the anchor or query of a *destination*."""
+    match = _PATH.match(destination)
+    return match.group() if match else ""
+
+
+def _unquoted(written: str) -> str:
+    """Return the path that stands in a destination as *written*."""
+    path = _ESCAPED.sub(r"\1", written) if "\\" in written else written
+    if "%" not in path:
+        return path
+    from urllib.parse import unquote
+
+    return unquote(path)
+
+
+def _quoted(path: str, like: str, in_angles: bool) -> str:
+    """Return *path* as a destination: percent-encoded where *like*, which stood there, is; else only what must be."""
+    from urllib.parse import quote
+
+    if "%" in like:
+        return quote(path, safe="/!$&'*+,;=:@~")
+    return _UNFIT.sub(lambda match: " " if in_angles and match.group() == " " else quote(match.group()), path)

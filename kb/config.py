@@ -1,14 +1,28 @@
 """`kb.toml` as one value; every field carries its help, and the docs are made from it."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from kb.errors import BadInput
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
+if TYPE_CHECKING:
+    from typing import Any
+
 FILE = "kb.toml"
+
+
+class Masking(NamedTuple):
+    """What the settings add to the masking of secrets, and what they take from it."""
+
+    words: tuple[str, ...] = ()
+    """Further regular expressions whose matches are masked."""
+    kept: tuple[str, ...] = ()
+    """The names of rules that do not apply."""
 
 
 class Config(NamedTuple):
@@ -32,6 +46,14 @@ class Config(NamedTuple):
     pause: int = 30
     llm_timeout: int = 60
     private_words: tuple[str, ...] = ()
+    emails: str = "mask"
+    phones: str = "mask"
+
+    @property
+    def masking(self) -> Masking:
+        """Return what is masked, as the settings say."""
+        settings = (("email", self.emails), ("phone", self.phones))
+        return Masking(self.private_words, tuple(rule for rule, value in settings if value == "keep"))
 
 
 HELP: Mapping[str, str] = {
@@ -53,9 +75,16 @@ HELP: Mapping[str, str] = {
     "pause": "Seconds between two extractions from one session; what comes in between is picked up by the next.",
     "llm_timeout": "Seconds KB_LLM_CMD may take before the offline path is used.",
     "private_words": "Further regular expressions whose matches are masked before anything is stored.",
+    "emails": 'Whether e-mail addresses are masked before anything is stored: "mask" or "keep".',
+    "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
 }
 
-CHOICES: Mapping[str, tuple[str, ...]] = {"language": ("en", "zh"), "missing": ("propose", "refuse")}
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "language": ("en", "zh"),
+    "missing": ("propose", "refuse"),
+    "emails": ("mask", "keep"),
+    "phones": ("mask", "keep"),
+}
 
 
 def load(root: str, cache: str = "") -> Config:

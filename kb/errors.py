@@ -1,9 +1,14 @@
 """What can go wrong, in the user's words."""
 
-from collections.abc import Collection
-from typing import ClassVar
+from __future__ import annotations
 
+from collections.abc import Collection
+
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 EXIT_REFUSED = 3
 EXIT_REVIEW = 4

@@ -6,12 +6,14 @@ or quotes markdown-it-py does. HTML hides no fence; a line with a block marker, 
 as a heading does.
 """
 
+from __future__ import annotations
+
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.front import line_feeds, lines
 from kb.patterns import regex
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -108,14 +110,14 @@ def _nested(text: str, rows: list[str]) -> Code:
     return Code(found, left_open)
 
 
-def _closes(fence: "Token", inside: list[str]) -> bool:
+def _closes(fence: Token, inside: list[str]) -> bool:
     """Tell whether the last of the rows *inside* closes *fence*."""
     match = _FENCE.match(inside[-1]) if inside else None
     return bool(match and match.group(1).startswith(fence.markup) and not match.group(2).strip(" \t"))
 
 
 @cache
-def _parser() -> "MarkdownIt":
+def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").disable("html_block")

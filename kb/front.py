@@ -1,14 +1,18 @@
 """The front of a record file: its frontmatter read as a mapping and edited as text, so that every other byte stays."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadRecord
 from kb.patterns import regex
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.yamlfront import Entry, Front
 
 MAX_BYTES = 4_000_000
@@ -149,7 +153,7 @@ def _source(text: str, path: str) -> str:
     return source
 
 
-def _load(source: str, path: str) -> "Front":
+def _load(source: str, path: str) -> Front:
     from kb.yamlfront import YamlError, load
 
     try:
@@ -253,7 +257,7 @@ def _with_new_front(text: str, changes: Mapping[str, object]) -> str:
     return f"{mark}---{end}{added}---{end}{text[len(mark) :]}" if added else text
 
 
-def _edit(rows: list[str], entries: Mapping[str, "Entry"], key: str, value: object, end: str, path: str) -> _Edit:
+def _edit(rows: list[str], entries: Mapping[str, Entry], key: str, value: object, end: str, path: str) -> _Edit:
     """Return the edit that sets *key* to *value*, or removes it."""
     known = entries.get(key)
     if known is None:
@@ -287,7 +291,7 @@ def _with_gap(rows: list[str], edit: _Edit) -> _Edit:
     return edit._replace(after=after)
 
 
-def _last(rows: list[str], entry: "Entry") -> int:
+def _last(rows: list[str], entry: Entry) -> int:
     """Return the last row of *entry*: empty ones behind it do not belong to it unless its value keeps them."""
     last = entry.last
     while last > entry.line and not entry.keeps and not rows[last].strip():
@@ -295,7 +299,7 @@ def _last(rows: list[str], entry: "Entry") -> int:
     return last
 
 
-def _place(rows: list[str], entries: Mapping[str, "Entry"], key: str) -> int:
+def _place(rows: list[str], entries: Mapping[str, Entry], key: str) -> int:
     """Return the row for a new *key*: behind the last key that comes before it in KEYS, else at the end."""
     before = KEYS[: KEYS.index(key)] if key in KEYS else ()
     known = next((entries[name] for name in reversed(before) if name in entries), None)

@@ -5,6 +5,8 @@ from kb.hints import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_av
 Where there is no knowledge base they return "": an agent's start-up never fails for want of memory.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 

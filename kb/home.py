@@ -1,5 +1,7 @@
 """Find the knowledge base that holds for a folder. Imports next to nothing: a hook asks this before anything else."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 

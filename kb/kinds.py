@@ -1,7 +1,10 @@
 """The table of record kinds. A new kind is a row here; everything else reads the table."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from kb.values import NamedTuple
 
 
 class SectionName(NamedTuple):

@@ -3,8 +3,9 @@
 What the parts are made of lives in `front`, `blocks`, `fences` and `citations`; their names can be had here too.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
 from kb.blocks import (
     MACHINE_END,
@@ -33,7 +34,11 @@ from kb.front import KEYS, body_start, decode, entry, front, front_span, key_lin
 from kb.kinds import section_label, section_named
 from kb.record import GLOBAL, Record, Section, Status
 from kb.text import one_line
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def inside_machine(record: Record, language: str = "en") -> str:
@@ -156,7 +161,8 @@ class _Values(NamedTuple):
 
     def word(self, key: str) -> str:
         """Return the text under *key*, or ""."""
-        return self._text(self.front.get(key), key, say("the key {key} must be text", key=key))
+        value = self.front.get(key, "")
+        return value if isinstance(value, str) else self._text(value, key, say("the key {key} must be text", key=key))
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return the list of words under *key*; one word is a list of one."""
@@ -164,11 +170,14 @@ class _Values(NamedTuple):
         if value is None:
             return ()
         items = value if isinstance(value, list) else [value]
-        return tuple(self._text(item, key, say("the key {key} must be a list of words", key=key)) for item in items)
+        wrong = say("the key {key} must be a list of words", key=key)
+        return tuple(self._text(item, key, wrong) for item in items)
 
     def pairs(self, key: str) -> dict[str, str]:
         """Return the mapping of words under *key*; a list is a mapping to nothing."""
-        value = self.front.get(key) or {}
+        value = self.front.get(key)
+        if not value:
+            return {}
         wrong = say("the key {key} must be a mapping", key=key)
         if isinstance(value, list):
             return {self._text(item, key, wrong): "" for item in value}

@@ -5,11 +5,17 @@ compiled code is kept in the user's cache folder, as Python keeps its own in `__
 cache, or with the private names of `re` used here, the pattern is compiled as ever.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, cast
+
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 IGNORECASE = re.IGNORECASE
 MULTILINE = re.MULTILINE
@@ -41,14 +47,16 @@ def regex(source: str, flags: int = 0) -> re.Pattern[str]:
     """
     if TYPE_CHECKING:
         return re.compile(source, flags)
-    return cast("re.Pattern[str]", _Pattern(source, flags))
+    standing: Any = _Pattern(source, flags)
+    return standing
 
 
 def bytes_regex(source: bytes, flags: int = 0) -> re.Pattern[bytes]:
     """Return what behaves as `re.compile(source, flags)` for bytes, compiled at its first use."""
     if TYPE_CHECKING:
         return re.compile(source, flags)
-    return cast("re.Pattern[bytes]", _Pattern(source, flags))
+    standing: Any = _Pattern(source, flags)
+    return standing
 
 
 class _Cache:

@@ -4,9 +4,15 @@ Values are `NamedTuple`s: immutable, typed and ready ten times faster than froze
 at every prompt can feel.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Status(StrEnum):
@@ -34,8 +40,11 @@ LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
 GLOBAL = "global"
 """The scope of what holds in every project; the others are `project/<name>`."""
 
-SCOPE = r"global|project/[^\W_](?:[\w.-]*\w)?"
-"""What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script."""
+SCOPE = r"global|project/(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z))[^\W_](?:[\w.-]{0,98}\w)?"
+"""What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script.
+
+It is the name of a folder: names that Windows keeps for itself are none.
+"""
 
 
 class Section(NamedTuple):

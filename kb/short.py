@@ -1,5 +1,7 @@
 """The short form of a record: `[D001] title`, then one line each for why, impact and rollback."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 

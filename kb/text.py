@@ -1,5 +1,7 @@
 """Words of two languages: normalise, split into terms, count 字, estimate tokens."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterator

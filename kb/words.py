@@ -4,8 +4,11 @@ A rule or an error says an English template with its values; only a door turns i
 Chinese half lives in `words_zh`, keyed by the English template, so that code reads in one language.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from kb.values import NamedTuple
 
 
 class Said(NamedTuple):

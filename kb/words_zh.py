@@ -1,5 +1,7 @@
 """The Chinese half of what kb says: English template to Chinese template, by the room that says it."""
 
+from __future__ import annotations
+
 GROUND: dict[str, str] = {
     "": "",
     # blocks
@@ -21,6 +23,12 @@ GROUND: dict[str, str] = {
     "there is no kind {kind}; there are: {kinds}": "没有类型 {kind}；可用：{kinds}",
     "the field {key} must be {wanted}": "字段 {key} 必须是 {wanted}",
     "the field {key} must be {wanted}, not {kind}": "字段 {key} 必须是 {wanted}，而不是 {kind}",
+    "the field {key} must be a number from {least} to {most}, not {value}": (
+        "字段 {key} 必须是 {least} 到 {most} 之间的数，而不是 {value}"
+    ),
+    "the field {key} must be a whole number from {least} on, not {value}": (
+        "字段 {key} 必须是不小于 {least} 的整数，而不是 {value}"
+    ),
     "the field {key} stands in one object twice": "同一对象里字段 {key} 出现了两次",
     "the field {key} is missing or no text": "字段 {key} 缺失或不是文本",
     "the field {key} holds half a character (a lone surrogate)": "字段 {key} 里有半个字符（孤立代理项）",
@@ -57,6 +65,22 @@ GROUND: dict[str, str] = {
     "the key {key} must be a mapping": "键 {key} 必须是映射",
     "the key {key} must be a whole number from 1 on": "键 {key} 必须是不小于 1 的整数",
     "the key {key} must be a list of words": "键 {key} 必须是词的列表",
+    # orders, untrusted
+    "tells its reader to disregard what it was told": "要求读者无视原有指令",
+    "gives its reader another role": "要求读者换一个身份",
+    "asks its reader to keep something from people": "要求读者对人隐瞒",
+    "asks for what its reader was told in confidence": "索要读者的系统提示",
+    "passes for a turn or a tool call of a conversation": "冒充对话轮次或工具调用",
+    "makes its reader run something": "要求读者运行命令",
+    "makes its reader send secrets away": "要求读者外传机密",
+    "speaks to the agent that reads it": "直接对智能体说话",
+    "claims to stand above other instructions": "自称高于其他指令",
+    "turns the direction of the line, so it shows other than it reads": "会翻转行的方向，显示与实际不符",
+    "has a control character": "含有控制字符",
+    "has a character that nobody sees": "含有不可见字符",
+    "mixes letters that look alike and are not the same": "混用形似而不同的字母",
+    "speaks to an agent in what a page does not show": "在页面不显示之处对智能体说话",
+    "has prose in a comment, which a page does not show": "在页面不显示的注释里写有文字",
 }
 
 RULES: dict[str, str] = {
@@ -83,9 +107,7 @@ RULES: dict[str, str] = {
     ),
     "this is a question, not an answer": "这是问题，不是答案",
     "write it when it is decided, with the answer": "定下来以后，连同答案一起写",
-    "{field} tells an agent what to do: “{text}”": "{field} 在指挥智能体做事：“{text}”",
-    "{field} has an HTML comment, which a reader does not see": "{field} 里有读者看不见的 HTML 注释",
-    "{field} has the invisible character {code}": "{field} 里有不可见字符 {code}",
+    "{field} {problem}: “{words}”": "{field} {problem}：“{words}”",
     "remove it, or let a person read the candidate and promote it from the inbox": (
         "删去它，或由人读过候选后从收件箱放行"
     ),
@@ -109,6 +131,7 @@ RULES: dict[str, str] = {
         "未过门槛：置信度只有 {confidence}，单凭字面不足为证"
     ),
     "repeated: seen in {count} sessions": "重复出现：见于 {count} 个会话",
+    "repeated: seen at least {count} times": "重复出现：至少 {count} 次",
     "large impact: {area}": "影响大：{area}",
     "large impact: {area} (“{word}”)": "影响大：{area}（“{word}”）",
     "large impact: touches {count} modules ({names})": "影响大：涉及 {count} 个模块（{names}）",
@@ -132,7 +155,32 @@ RULES: dict[str, str] = {
     # reading
     "{id} is left out of the hint: its title states a conclusion": "提示中略去 {id}：它的标题直接给出了结论",
     "{id} states a conclusion; the hint does not repeat it": "{id} 给出了结论，提示中不复述",
+    "{id} {problem}: “{words}”; only its name is handed on": "{id} {problem}：“{words}”；只转述其编号和标题",
     "no hint fits {budget} tokens": "{budget} 个 token 放不下任何提示",
+    # merging
+    "front, {key}": "frontmatter 的 {key}",
+    "MACHINE block": "MACHINE 区块",
+    "MACHINE block, {section}": "MACHINE 区块的“{section}”",
+    "USER block": "USER 区块",
+    "outside the blocks": "区块之外",
+    "{place}: both sides changed the same lines": "{place}：两边改了相同的行",
+    "{place}: both sides changed it; write what holds into the front": (
+        "{place}：两边都改了；请把成立的一个写进 frontmatter"
+    ),
+    "{place}: one side removed what the other changed": "{place}：一边删去了另一边改动的内容",
+    "{side} removed from {place}: {text}": "{side} 从{place}删去了：{text}",
+    "{side} removed the key {key}": "{side} 删去了键 {key}",
+    "{side} removed {items} from {key}": "{side} 从 {key} 中删去了 {items}",
+    "{side} removed the section {name}": "{side} 删去了“{name}”一节",
+    "{side} removed the table row {name}": "{side} 删去了表格行“{name}”",
+    "two records stand under one name: keep one here and give the other a number and a file of its own": (
+        "同一文件名下有两条记录：这里留一条，另一条请另给编号和文件"
+    ),
+    "it cannot be merged as a record ({problem}); look through all of its lines": (
+        "无法按记录合并（{problem}）；请逐行查看整个文件"
+    ),
+    "its parts do not fit together": "各部分合不到一起",
+    "the version both come from cannot be read": "两边共同的旧版无法读取",
     # sessions
     "the answer of KB_LLM_CMD has no list of candidates": "KB_LLM_CMD 的回答里没有候选列表",
     "no JSON object": "不是 JSON 对象",
@@ -161,12 +209,14 @@ CHECKING: dict[str, str] = {
     "nobody has confirmed it for {days} days": "已有 {days} 天无人确认",
     # identity
     "on the branch {branch}, {id} names another record": "在分支 {branch} 上，{id} 是另一条记录",
-    "renumber this one: {id}, in the file name too": "这条改编号为 {id}，文件名同改",
+    "renumber this one; {new} is free: kb renumber {id}": "请给这条换编号，{new} 空闲：kb renumber {id}",
     "the other one is to be renumbered before it is merged": "那一条在合并前须改编号",
     "{id} also names {other}": "{id} 同时也是 {other} 的编号",
-    "renumber this one, the younger: {id}, in the file name too": "这条较新，改编号为 {id}，文件名同改",
+    "renumber this one, the younger; {id} is free: kb renumber": "这条较新，请换编号，{id} 空闲：kb renumber",
     "this uid is already that of {other}": "这个 uid 已属于 {other}",
     "delete the uid of the copy, then: kb check --fix": "删去副本的 uid，再运行：kb check --fix",
+    "the record of {other} stands here once more": "{other} 的记录在此又出现一次",
+    "compare both files and take one out: git rm {path}": "比较两个文件，删去其一：git rm {path}",
     # links
     "[{id}] names no record": "[{id}] 查无此记录",
     "there is no record {id}": "没有记录 {id}",
@@ -213,6 +263,38 @@ CHECKING: dict[str, str] = {
     "accept {new}, or until then: kb status {id} accepted": "采纳 {new}；在此之前：kb status {id} accepted",
     "{new} supersedes it, and it is still {status}": "{new} 已取代它，它却仍是 {status}",
     "mark it: kb check --fix": "标记它：kb check --fix",
+    "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with": (
+        "取代其中一条：kb supersede {old} --by {new}；或用 coexists_with 说明为何并存"
+    ),
+    # meaning
+    "[{id}] “{title}”": "[{id}]“{title}”",
+    "{one} and {other}": "{one}、{other}",
+    "{name} holds": "{name}生效",
+    "{name} holds, and {old} no longer does": "{name}生效，{old}不再生效",
+    "{name} holds in its project instead of {old}": "{name}在其项目中代替{old}生效",
+    "{name} is only proposed: it binds nobody yet": "{name}仍待验证，尚无约束力",
+    "{name} is kept, as {status}": "{name}留存，状态为 {status}",
+    "{name} holds, but for what {other} says otherwise": "{name}继续生效，{other}另有规定的部分除外",
+    "{name} no longer holds; {other} takes its place": "{name}不再生效，由{other}取代",
+    "{name} no longer holds, and nothing takes its place": "{name}不再生效，也没有取代它的记录",
+    "{name} holds from now on": "{name}从此生效",
+    "{name} says otherwise: {sections}": "{name}的内容有变：{sections}",
+    "{name} was called {old} before": "{name}原编号为 {old}",
+    "{name} is gone with its file": "{name}连同文件一起消失",
+    "what holds stays as it is": "生效的内容不变",
+    # merged
+    "the section {heading} stands here twice, word for word": "小节“{heading}”一字不差地出现了两次",
+    "the section {heading} stands here twice, and only the first is read": (
+        "小节“{heading}”出现了两次，只有第一个会被读取"
+    ),
+    "take one of them out": "删去其中一处",
+    "put both into one; after a merge: kb repair {id}": "请合而为一；若由合并造成：kb repair {id}",
+    "the merge kept what both sides wrote in {heading}": "合并把双方写的“{heading}”都留下了",
+    "choose, or say it in one: kb repair {id}": "请二者择一或合写：kb repair {id}",
+    "“{text}” stands here twice": "“{text}”在此出现了两次",
+    "{item} stands under {key} twice": "{item} 在 {key} 下出现了两次",
+    "take it out once: kb check --fix": "删去一处：kb check --fix",
+    "take it out, and look at what stands around it": "删去它，并检查前后内容",
     # report
     "error": "错误",
     "warning": "警告",
@@ -252,11 +334,11 @@ CHECKING: dict[str, str] = {
     "correct this line; how it was: git log -p -- {path}": "改正此行；原样见：git log -p -- {path}",
     # wording
     "the title names no subject: {title}": "标题没有说明对象：{title}",
-    "{code} turns the direction of the line, so it shows other than it reads": (
-        "{code} 会翻转行的方向，显示与实际不符"
+    "the text {problem}: {words}": "这段文字{problem}：{words}",
+    "take it out, or quote it where you write about such texts; agents get no more than the title": (
+        "删去它；若只是谈论此类文字，请加引号。智能体只会得到标题"
     ),
-    "a character nobody can see stands here: {code}": "此处有不可见字符：{code}",
-    "take out such characters; in this file: {count}": "删去此类字符；本文件共 {count} 处",
+    "take out such characters; lines of this file that have some: {count}": "删去此类字符；本文件共 {count} 行有",
     "a secret, or what is personal, stands here ({rule})": "此处有密钥或个人信息（{rule}）",
     "take it out and have it revoked: git's history keeps what was once committed": (
         "删去并吊销它：提交过的内容会一直留在 git 历史里"
@@ -280,6 +362,7 @@ KNOWLEDGE: dict[str, str] = {
     "masked: {rules}": "已遮蔽：{rules}",
     "the title shows nothing": "标题没有可见内容",
     "its id {old} is in use here; it is {new} now": "编号 {old} 在此已被占用，改为 {new}",
+    "it links to files that were not imported: {paths}": "其中有链接指向未导入的文件：{paths}",
     "mend the file by hand; see: kb check": "请手工修好该文件；见：kb check",
     "nothing, or more than one thing, is held as {name}": "收件箱里没有 {name}，或不止一条",
     "see: kb inbox": "见：kb inbox",
@@ -302,11 +385,39 @@ KNOWLEDGE: dict[str, str] = {
     "kb supersede {id} --by NEW": "kb supersede {id} --by NEW",
     "confirmed": "已确认",
     "confirmed today already": "今天已确认过",
+    "a command is not what it shows: {command}": "命令与所显示的不符：{command}",
+    "its verification has passed": "验证通过",
+    "its verification has failed": "验证未通过",
+    "today": "今天",
+    "1 day": "1 天",
+    "{n} days": "{n} 天",
     "the key {key} cannot be changed": "键 {key} 不可更改",
     "write a new record and: kb supersede": "请写新记录，再运行：kb supersede",
     "this looks like a secret ({rule})": "这像是密钥（{rule}）",
     "take it out": "请删去",
     "until a task needs it": "直到有任务用到它",
+    # against, revisions
+    "on {branch}, {id} is “{title}”": "在 {branch} 上，{id} 是“{title}”",
+    "give this one a new number: kb renumber {id}": "请给这条换编号：kb renumber {id}",
+    "the other one is the younger and should give way; else: kb renumber {id}": (
+        "那一条较新，应由它让出；否则：kb renumber {id}"
+    ),
+    "on {branch}: {reason}": "在 {branch} 上：{reason}",
+    "settle it with the other branch: what is merged second has to replace what was first": (
+        "请与该分支商定：后合并的须取代先合并的"
+    ),
+    "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold": (
+        "在 {branch} 上，{old} 已先由 {rival} 取代：合并后两条都会生效"
+    ),
+    "nothing is committed here yet": "这里还没有提交",
+    "commit first, then compare": "请先提交，再比较",
+    "git does not know {revision} here": "git 在此找不到 {revision}",
+    "see which there are: git branch --all": "查看有哪些分支：git branch --all",
+    "git finds no commit that {revision} and HEAD have in common": "git 找不到 {revision} 与 HEAD 的共同提交",
+    "name the branch that this one came from": "请指明本分支所出的分支",
+    "the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow": (
+        "这是浅克隆；CI 中请设 fetch-depth: 0（GitLab：GIT_DEPTH: 0），本地请运行：git fetch --unshallow"
+    ),
     # review, rewrite
     "there is no open review {id}": "没有待决评审 {id}",
     "{id} names several reviews": "{id} 对应多个评审",
@@ -338,6 +449,133 @@ KNOWLEDGE: dict[str, str] = {
         "kb 写入后 MACHINE 区块被手工改过，而这次改动的是同样的行"
     ),
     "the block was edited by hand; both are in it now": "区块被手工改过；两边的改动都已并入",
+    # sync, renumber, repair
+    "there is no remote": "没有远端",
+    "{name} was rewritten: commits that this branch has from there are gone": (
+        "{name} 被改写过：本分支来自那里的提交已不在其中"
+    ),
+    "git rebase --onto {name} {commit}": "git rebase --onto {name} {commit}",
+    "{name} and this branch have no commit in common": "{name} 与本分支没有共同的提交",
+    "if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}": (
+        "如果是浅克隆：git fetch --unshallow；否则：git merge --allow-unrelated-histories {name}"
+    ),
+    "{name} and this branch both changed {paths}": "{name} 与本分支都改了 {paths}",
+    "another branch was checked out meanwhile": "其间检出了别的分支",
+    "again: kb sync": "再运行：kb sync",
+    "others pushed to {remote} each time; what is here waits": "每次都有别人先推送到 {remote}；本地的提交留待下次",
+    "{path} is no ordinary file": "{path} 不是普通文件",
+    "{path} is here and not committed, and comes from the remote too": "{path} 在本地未提交，而远端也送来同名文件",
+    "move it away: git stash push --include-untracked {path}": "先移开：git stash push --include-untracked {path}",
+    "what is not committed here is in the way: {problem}": "本地未提交的内容挡着路：{problem}",
+    "commit it, or: git stash; then again: kb sync": "提交它，或运行：git stash；然后再运行：kb sync",
+    "[{id}] says something else at {remote}; what was written here is on {branch}": (
+        "[{id}] 在 {remote} 上另有说法；此处所写的在 {branch} 上"
+    ),
+    "[{id}] says something else at {remote}: {reason}": "[{id}] 在 {remote} 上另有说法：{reason}",
+    "{remote} has no branch {branch}: {command}": "{remote} 没有分支 {branch}：{command}",
+    "{remote} does not take {ref}: {reason}": "{remote} 不接受 {ref}：{reason}",
+    "{remote} takes neither {branch} nor {other}: {reason}": "{remote} 既不接受 {branch} 也不接受 {other}：{reason}",
+    "ask who looks after {remote} to let you push to {other}": "请 {remote} 的管理者允许你推送到 {other}",
+    "received": "已收到",
+    "sent": "已送出",
+    "decided here, and closed at {remote}": "已在此定夺，并在 {remote} 关闭",
+    "decided at {remote}, and closed here": "已在 {remote} 定夺，此处随之关闭",
+    "closed at {remote} without its changes; kept here: kb review reject {id}": (
+        "已在 {remote} 关闭而未被采纳；此处保留：kb review reject {id}"
+    ),
+    "deleted here and open at {remote}: {command}": "此处已删除，而 {remote} 上仍开着：{command}",
+    "it has gone on at {remote} and is back": "它在 {remote} 上有了新内容，又取回来了",
+    "it is checked out, and left as it is": "它已被检出，保持原样",
+    "both versions are in it now": "两个版本都已并入",
+    "both sides changed the same lines: {command}": "两边改了相同的行：{command}",
+    "its base has moved: a person has to look at it": "它的基础已变动：需要人来看",
+    "rebuilt upon the new tip": "已在新的末端上重建",
+    "rebuilt upon the new tip; it was {branch}": "已在新的末端上重建；原为 {branch}",
+    "obsolete: [{old}] was replaced by [{new}]": "已过时：[{old}] 已被 [{new}] 取代",
+    "base moved": "基础已变动",
+    "[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete": (
+        "此评审开启之后，[{old}] 已被 [{new}]“{title}”取代：它已过时"
+    ),
+    "close it: kb review reject {id} — if it is to replace [{new}] now, write it again": (
+        "关闭它：kb review reject {id}——若要改为取代 [{new}]，请重新写入"
+    ),
+    "{name} is no record and no merge": "{name} 既不是记录，也不是合并提交",
+    # purge
+    "the secret is shorter than {count} characters": "密文短于 {count} 个字符",
+    "search by hand: git log -S": "请手动搜索：git log -S",
+    "Remove a secret": "清除密文",
+    "None of the commands below has been run.": "下面的命令一条都没有运行过。",
+    "Rotate it first": "先作废并更换",
+    (
+        "Take the secret back and give out a new one. Whoever has read the repository has it: removing it from the"
+        " history does not make it secret again."
+    ): "先吊销这个密文，换一个新的。读过仓库的人都已拿到它：从历史里删掉并不会让它重新成为秘密。",
+    "Where it was issued: {issuer}": "签发处：{issuer}",
+    (
+        "kb searches this clone only. The host of your agent keeps transcripts of its own, and so may a terminal, "
+        "an editor and a backup."
+    ): "kb 只搜索这个克隆。智能体宿主另存会话记录，终端、编辑器和备份里也可能有。",
+    "Take it out of the files": "从文件里删掉",
+    "Edit these places and commit: {places}": "修改这些位置并提交：{places}",
+    "Tell everybody who has a clone": "通知所有持有克隆的人",
+    (
+        "From here on until the last step nobody pushes. What is not pushed yet is pushed now, or is lost work: "
+        "every commit behind the first one with the secret gets a new id."
+    ): "从现在到最后一步，谁都不要推送。还没推送的现在就推，否则会白做：含密文的第一个提交之后，所有提交都会换编号。",
+    "Rewrite the history": "重写历史",
+    "git filter-repo rewrites all refs, those of kb under refs/kb/ too. Make a copy of the whole folder first.": (
+        "git filter-repo 会重写所有引用，包括 kb 在 refs/kb/ 下的引用。先复制整个目录。"
+    ),
+    (
+        "It compares text with text and no hashes, so the file of replacements names the secret in clear. Only you"
+        " can read that file; take it away at the end."
+    ): "它按原文比较，不能按哈希比较，所以替换文件里写着密文原文。该文件只有你能读，最后要删掉。",
+    "The file of replacements holds no secret: a pattern of fixed length finds it and nothing else here.": (
+        "替换文件里没有密文：一个定长模式就能找到它，而且在这里不会误中别的内容。"
+    ),
+    "A file's name holds it, too; it is renamed in every commit.": "有文件名也含有它，会在每个提交里改名。",
+    "apply or drop what is stashed first": "先应用或丢弃暂存的改动",
+    "Take away the refs whose names hold it": "删除名称里含有它的引用",
+    "Their names stand in a file that only you can read. What they held is made anew under another name.": (
+        "它们的名称写在只有你能读的文件里。原来的内容请用别的名称重建。"
+    ),
+    "Clear away what else there is": "清理其余痕迹",
+    "What stands below .kb/ is derived or of the moment; look at spooled files before they go.": (
+        ".kb/ 下的内容可再生或只是暂存；暂存的候选先看一眼再删。"
+    ),
+    "Files of git's own: {places}. Reflogs go with the next step; settings are edited by hand.": (
+        "git 自己的文件：{places}。引用日志由下一步清除，设置请手动修改。"
+    ),
+    "Let git forget the old objects": "让 git 忘掉旧对象",
+    "Until then they can be read by their ids.": "在此之前，凭编号仍可读到它们。",
+    "git filter-repo has removed the remote origin, so that nothing is pushed by mistake. Affected here: {refs}": (
+        "git filter-repo 已移除远程 origin，以免误推。这里受影响的引用：{refs}"
+    ),
+    "A protected branch must take a forced push for as long as this takes.": "受保护的分支须在此期间允许强制推送。",
+    "Everybody else makes a new clone. Who merges or rebases an old one onto the new history brings the secret back.": (
+        "其他人一律重新克隆。把旧克隆合并或变基到新历史上，会把密文带回来。"
+    ),
+    "URL of {remote}": "{remote} 的地址",
+    "Push it over the old history": "强制推送新历史",
+    "Forks keep the old commits: ask their owners, or delete the forks.": (
+        "派生仓库保留着旧提交：请其所有者处理，或删除派生仓库。"
+    ),
+    (
+        "GitHub and GitLab keep what pull and merge requests have shown, and answer to the old ids from caches: "
+        "ask their support to run a garbage collection, and delete the requests that show it."
+    ): (
+        "GitHub 和 GitLab 会保留合并请求展示过的内容，并从缓存里按旧编号返回："
+        "请其支持人员做垃圾回收，并删除展示了它的合并请求。"
+    ),
+    "CI caches, artifacts, built wikis, mirrors and backups are cleaned where they are.": (
+        "CI 缓存、构建产物、已生成的 wiki、镜像和备份，各在原处清理。"
+    ),
+    "What no push reaches": "推送触及不到的地方",
+    (
+        "The copy and the prepared folder hold the secret: take both away. Then run kb purge-secret again, here and in "
+        "a new clone: it must find nothing."
+    ): "副本和准备好的目录里都有密文，两者都要删掉。再在这里和新克隆里各运行一次 kb purge-secret：都应当找不到。",
+    "Clean up, and check": "收尾并检查",
     # session, spool, write
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
@@ -373,6 +611,34 @@ STORE: dict[str, str] = {
     "git config --global --add safe.directory PATH, if you trust its owner": (
         "如果信任其所有者：git config --global --add safe.directory PATH"
     ),
+    "kb runs filters of your own: git config --global filter.NAME.clean COMMAND": (
+        "kb 只运行你自己配置的过滤器：git config --global filter.NAME.clean COMMAND"
+    ),
+    "kb signs as your own settings say: git config --global gpg.program COMMAND": (
+        "kb 按你自己的配置签名：git config --global gpg.program COMMAND"
+    ),
+    "only the settings of this repository define {filter}, which its files need": (
+        "{filter} 只在这个仓库的设置中定义，而其中的文件需要它"
+    ),
+    "install a newer git: the repository was made by one": "请安装更新的 git：这个仓库由更新的版本创建",
+    "kb takes no address that is a command: git remote set-url origin URL": (
+        "kb 不接受本身是命令的地址：git remote set-url origin URL"
+    ),
+    "fetch what the clone lacks: git fetch --refetch --no-filter": (
+        "取回这个克隆所缺的内容：git fetch --refetch --no-filter"
+    ),
+    "see whether this works: git fetch": "看看这条命令能否成功：git fetch",
+    "ask who runs the remote, or push to one that takes it: kb review request --remote NAME": (
+        "请联系远端的管理者，或推送到接受它的远端：kb review request --remote NAME"
+    ),
+    "the settings of {path} name another work tree: {other}": "{path} 的设置指向另一个工作树：{other}",
+    "take it out: git config --unset core.worktree": "请去掉这项设置：git config --unset core.worktree",
+    "{path} cannot be written: its name has a line break": "{path} 无法写入：名称中有换行",
+    "give the file, or the folder above it, another name": "请给这个文件或其上级文件夹改名",
+    "{path} is no folder in the last commit": "{path} 在最近的提交里不是文件夹",
+    "put a folder in its place": "请换成文件夹",
+    "{path} is a link": "{path} 是符号链接",
+    "put a folder in its place: git keeps nothing behind links": "请换成文件夹：git 不保存链接后面的内容",
     "{path} is not in a git repository": "{path} 不在 git 仓库中",
     "run: kb init": "请运行：kb init",
     "no branch is checked out in {path} (detached HEAD)": "{path} 没有检出分支（游离的 HEAD）",
@@ -395,6 +661,44 @@ STORE: dict[str, str] = {
 }
 
 DOORS: dict[str, str] = {
+    # cli: purge-secret
+    "the secret is typed or piped in: on the command line it would stay in the shell's history": (
+        "密文请在提示下输入或由管道传入：写在命令行上会留在 shell 历史里"
+    ),
+    "The secret (it is not shown)": "密文（不会显示）",
+    "It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.": (
+        "这个克隆里没有它：文件、git 对象和 .kb/ 里都没有。"
+    ),
+    "file {place}": "文件 {place}",
+    "state {place}": "状态 {place}",
+    "ref {place}": "引用 {place}",
+    "git {place}": "git {place}",
+    "{kind} {oid} {path}": "{kind} {oid} {path}",
+    "… and {count} more places": "……还有 {count} 处",
+    "prepared in {folder}; read steps.md there": "已准备在 {folder}，请读其中的 steps.md",
+    "a file there names the secret in clear text; only you can read it": "其中有文件写着密文原文，只有你能读",
+    # cli: sync, renumber, repair
+    "received {n} commits": "收到 {n} 个提交",
+    "received {n} commits, and put what is new here upon them": "收到 {n} 个提交，并把本地新写的接在其后",
+    "received {n} commits, and merged them with what is new here": "收到 {n} 个提交，并与本地新写的合并",
+    "{name}: {what}": "{name}：{what}",
+    "{name}: sent {n} commits": "{name}：送出 {n} 个提交",
+    "{name}: everything is in sync": "{name}：一切同步",
+    "inbox": "收件箱",
+    "what was put upon it is kept as it was: {ref}": "接上之前的原样保留在：{ref}",
+    "{remote} cannot be reached: {problem}": "连不上 {remote}：{problem}",
+    "{n} commits wait here; go on writing, and sync later": "{n} 个提交留在本地；继续写，稍后再同步",
+    "{branch} takes no pushes: {reason}": "{branch} 不接受推送：{reason}",
+    "{n} commits are on {branch}; open the request: {command}": "{n} 个提交在 {branch} 上；发起合并请求：{command}",
+    "[{old}] is [{new}] now: {title}": "[{old}] 现为 [{new}]：{title}",
+    "no number is given out twice": "没有重复的编号",
+    "its citations follow: {path}": "其中的引用已随之更新：{path}",
+    "{path} cites [{id}], and it is not clear which of the two is meant: look at it": (
+        "{path} 引用了 [{id}]，分不清指哪一条：请看一看"
+    ),
+    "mended: {path}": "已修复：{path}",
+    "nothing to mend in {n} merges": "{n} 次合并中没有要修复的",
+    "    → see what was merged: {command}": "    → 查看合并了什么：{command}",
     # cli
     "created": "新建",
     "updated": "更新",
@@ -434,6 +738,8 @@ DOORS: dict[str, str] = {
     "the file is larger than {limit} bytes": "文件超过 {limit} 字节",
     "imported: {new}, unchanged: {same}, no record: {skipped}": "导入 {new}，不变 {same}，不是记录 {skipped}",
     "there is no command {name}": "没有命令 {name}",
+    "there is no scope {scope}: it is global or project/<name>": "没有范围 {scope}：只有 global 或 project/<名称>",
+    "no record is in {scope}; which scopes there are: kb list": "{scope} 里没有记录；有哪些范围见：kb list",
     "there is no option {name}": "没有选项 {name}",
     "{name} is missing": "缺少 {name}",
     "{name} must be one of: {choices}": "{name} 只能是：{choices}",
@@ -446,7 +752,84 @@ DOORS: dict[str, str] = {
     "hooks taken out of {path}": "已从 {path} 移除钩子",
     "no hooks are installed; see: kb hooks install claude": "没有安装钩子；见：kb hooks install claude",
     "give --user or --project, not both": "--user 与 --project 只能给一个",
+    # verify
+    "there is no such folder": "没有这个目录",
+    "it does not say how it is verified": "该记录没有写明如何验证",
+    "commands: {count}": "命令：{count} 条",
+    "[{id}] names no command": "[{id}] 没有写明命令",
+    "write it in a block ```sh, or behind “$ ”: kb edit {id}": "写在 ```sh 代码块里，或写在“$ ”之后：kb edit {id}",
+    "careful: the text {problem}: {words}": "当心：这段文字{problem}：{words}",
+    "nobody has said that these commands may run": "还没有人同意运行这些命令",
+    "read them, then: kb verify {id} --run --yes": "先看过命令，再运行：kb verify {id} --run --yes",
+    "run this in {folder}?": "在 {folder} 中运行？",
+    "nothing was run": "什么也没有运行",
+    "✗ killed after {seconds} seconds": "✗ {seconds} 秒后被终止",
+    "✗ exit code {code}": "✗ 退出码 {code}",
+    # check --against
+    "give --fix or --against, not both": "--fix 与 --against 只能给一个",
+    "New": "新增",
+    "Changed": "修改",
+    "Superseded": "被取代",
+    "Amended": "部分取代",
+    "Removed": "删除",
+    "{count} new": "新增 {count}",
+    "{count} changed": "修改 {count}",
+    "{count} superseded": "被取代 {count}",
+    "{count} amended": "部分取代 {count}",
+    "{count} removed": "删除 {count}",
+    "no record changes": "没有记录变动",
+    "After the merge": "合并之后",
+    "To settle before the merge": "合并前须解决",
+    "Worth a look": "值得留意",
+    "Errors": "错误",
+    "❌ To settle before the merge: {errors}; worth a look: {warnings}": (
+        "❌ 合并前须解决 {errors} 项；值得留意 {warnings} 项"
+    ),
+    "⚠️ Nothing stands against it; worth a look: {warnings}": "⚠️ 可以合并；值得留意 {warnings} 项",
+    "✅ Nothing stands against it": "✅ 可以合并",
+    "Compared: the checkout with {revision}; they parted at {commit}": "比较：检出内容与 {revision}，分叉于 {commit}",
+    "not committed yet, and counted here: {count} files": "其中 {count} 个文件尚未提交，也已计入",
+    "other open branches with records of their own: {count}": "另有 {count} 个未合并分支带有记录",
+    "other open branches that were not looked at: {count}": "未查看的未合并分支：{count}",
+    "changed records whose words were not compared: {count}": "未逐字比较的变动记录：{count}",
+    "in files that stay as they are: findings: {count}; see: kb check": (
+        "未改动的文件中另有 {count} 处问题，见：kb check"
+    ),
+    "… and {count} more: kb check --against {revision}": "……另有 {count} 项，见：kb check --against {revision}",
+    "… and {count} more: kb check": "……另有 {count} 项，见：kb check",
+    "meanwhile changed on {revision} too: {parts}": "{revision} 上也已改动：{parts}",
+    "coexists with {id}: {reason}": "与 {id} 并存：{reason}",
+    "superseded by": "取代者",
+    "amended by": "部分取代者",
+    "similar, there already": "已有的相似记录",
+    "in another order": "次序不同",
+    "before": "原为",
+    "now": "现为",
+    "decide between the markers, take them out, then: git add {path}": (
+        "请在标记之间取舍，删去标记，再运行：git add {path}"
+    ),
     # doctor
+    "install Python 3.11 or newer": "请安装 Python 3.11 或更新的版本",
+    "make it yours: chown": "把它改为归你所有：chown",
+    "see: git fsck, git reflog": "参见：git fsck、git reflog",
+    "write something: the next write takes it along": "写入任意内容：下一次写入会一并写入",
+    "kb {version}, Python {python}": "kb {version}，Python {python}",
+    "git does not work there": "git 在那里无法工作",
+    "everything can be written": "都可以写入",
+    "{path} cannot be written by you": "你没有写入 {path} 的权限",
+    "run: chmod u+w {path}": "运行：chmod u+w {path}",
+    "no lock is left over": "没有遗留的锁",
+    "{n} locks of git are left over: {path}": "遗留了 {n} 个 git 锁：{path}",
+    "{n} refs can be read": "{n} 个引用可以读取",
+    "git says: {problem}": "git 报告：{problem}",
+    "the last commit cannot be read: {commit}": "最近的提交无法读取：{commit}",
+    "records are merged by kb": "记录由 kb 合并",
+    "git merges records by lines": "git 按行合并记录",
+    "this clone does not merge records with this kb": "这个克隆不用本 kb 合并记录",
+    "the merge driver does not merge": "合并驱动没有正常合并",
+    "{n} calls wait that nobody has answered": "有 {n} 个调用在等待，没有人应答",
+    "nothing is left half done": "没有半途而废的文件",
+    "{n} files were left half done: {path}": "{n} 个文件只写了一半：{path}",
     "git {version}": "git {version}",
     "{path}, on {branch}": "{path}，分支 {branch}",
     "{name}": "{name}",
@@ -482,8 +865,10 @@ DOORS: dict[str, str] = {
     "read the file, save what it holds by hand, and delete it": "读该文件，手工保存其内容，再删除它",
     "{n} sessions left something more than 30 days ago": "{n} 个会话在 30 天前留下了残余",
     "no hook has failed": "没有钩子失败过",
+    "what failed has gone well since; last {event} at {time}": "失败过的钩子此后都已正常；最近一次是 {event}，{time}",
     "{n} hooks failed, last {event} at {time}: {problem}": "{n} 次钩子失败，最近一次 {event}，{time}：{problem}",
     "mend the cause, then: kb doctor --fix": "修好原因，再运行：kb doctor --fix",
+    "if that is over: kb doctor --fix": "如果已经过去：kb doctor --fix",
     "run: kb doctor --fix": "运行：kb doctor --fix",
     "the index was damaged and has been thrown away": "索引已损坏，已被丢弃",
     "the index cannot be used: {problem}": "索引无法使用：{problem}",

@@ -5,14 +5,19 @@ doubled keys, bounded depth. Keys are text. Plain words mean what YAML 1.2 says 
 number is one only where Python would write it the same way, so that `str` gives back what stands in the file.
 """
 
+from __future__ import annotations
+
 import math
 from functools import partial
-from typing import Any, NamedTuple
 
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from kb.patterns import regex
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

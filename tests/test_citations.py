@@ -1,12 +1,12 @@
 """Tests of kb.citations."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from nasty import texts
+from timing import within
 
-from kb.citations import citations
+from kb.citations import citations, redirected
 from kb.front import lines
 
 
@@ -77,7 +77,89 @@ def test_citations_stand_where_they_say(text: str) -> None:
     "piece", ["`", "`a``b", "[D001]", "[", "[a", "\\", "\\`", "!", "[D001]: ", "[D001](", "|", "[a.b:", "- [D001]\n"]
 )
 def test_citations_in_a_tangle_end_soon(piece: str) -> None:
-    begin = time.perf_counter()
-    sum(1 for _ in citations("[D001] " + piece * (200_000 // len(piece))))
-    sum(1 for _ in citations("[D001] " + " ".join("`" * n for n in range(600))))
-    assert time.perf_counter() - begin < 2
+    with within(2):
+        sum(1 for _ in citations("[D001] " + piece * (200_000 // len(piece))))
+        sum(1 for _ in citations("[D001] " + " ".join("`" * n for n in range(600))))
+
+
+# -- links to files -------------------------------------------------------------------------------
+
+FILES = {
+    "a.md": "D1-a.md", "../b/a.md": "D1-a.md", "a b.md": "D2-a-b.md", "使用 队列.md": "D3-使用-队列.md",
+    "f(x).md": "D4-f-x.md", "a(": "D8.md", "图 1.png": "../../图 (1).png", "x": "D5-x.md", "a#b.md": "D6-a-b.md",
+    "f(x.md": "D7.md",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "now"),
+    [
+        ("see [A](a.md).", "see [A](D1-a.md)."),
+        ("见[甲](使用%20队列.md)。", "见[甲](D3-%E4%BD%BF%E7%94%A8-%E9%98%9F%E5%88%97.md)。"),
+        ("见[甲](<使用 队列.md>)。", "见[甲](<D3-使用-队列.md>)。"),
+        ("[A](a%20b.md) [B](<a b.md>)", "[A](D2-a-b.md) [B](<D2-a-b.md>)"),
+        ("[A](a.md#why) [B](a.md?raw=1#理由)", "[A](D1-a.md#why) [B](D1-a.md?raw=1#理由)"),
+        ("[A](../b/a.md '标题 (1)') [B]( a.md )", "[A](D1-a.md '标题 (1)') [B]( D1-a.md )"),
+        ('[A](a.md "a \\" b") [B](a.md (b))', '[A](D1-a.md "a \\" b") [B](D1-a.md (b))'),
+        ("[A](\na.md\n'title')", "[A](\nD1-a.md\n'title')"),
+        (r"[A](f(x).md) [B](f\(x\).md)", "[A](D4-f-x.md) [B](D4-f-x.md)"),
+        (r"[A](f\(x.md) [B](a.md#(((x)))) [C](a(#b).md)", r"[A](D7.md) [B](D1-a.md#(((x)))) [C](a(#b).md)"),
+        ("![图](<图 1.png>) ![图](图%201.png)", "![图](<../../图 %281%29.png>) ![图](../../%E5%9B%BE%20%281%29.png)"),
+        ("[![A](a.md)](x)", "[![A](D1-a.md)](D5-x.md)"),
+        ("[A](a%23b.md#c)", "[A](D6-a-b.md#c)"),
+        ("[a]: a.md\n  [b]: <a b.md> 'title'\n", "[a]: D1-a.md\n  [b]: <D2-a-b.md> 'title'\n"),
+        ("[c]:\n   a.md\n\n> [a]: a.md\n> [A](a.md)", "[c]:\n   D1-a.md\n\n> [a]: D1-a.md\n> [A](D1-a.md)"),
+        ("- [A](a.md)\n\n  [A](a.md)", "- [A](D1-a.md)\n\n  [A](D1-a.md)"),
+        ("| [A](a.md) | [A](a.md) |\r\n# [A](a.md)", "| [A](D1-a.md) | [A](D1-a.md) |\r\n# [A](D1-a.md)"),
+        ("- a\n    - [A](a.md)", "- a\n    - [A](D1-a.md)"),
+        ("<!-- [A](a.md) -->", "<!-- [A](D1-a.md) -->"),
+        ("`[A](a.md)` ``[A](a.md) ` `` [A](a.md)", "`[A](a.md)` ``[A](a.md) ` `` [A](D1-a.md)"),
+        ("`[A](a.md)\n[A](a.md)` [A`](a.md)`", "`[A](a.md)\n[A](a.md)` [A`](a.md)`"),
+        ("```\n[A](a.md)\n[a]: a.md\n```\n[A](a.md)", "```\n[A](a.md)\n[a]: a.md\n```\n[A](D1-a.md)"),
+        ("- a\n  ~~~\n  [A](a.md)\n  ~~~\n  [A](a.md)", "- a\n  ~~~\n  [A](a.md)\n  ~~~\n  [A](D1-a.md)"),
+        ("text\n\n    [A](a.md)\n\n[A](a.md)", "text\n\n    [A](a.md)\n\n[A](D1-a.md)"),
+        (r"\[A](a.md) A](a.md)", r"\[A](a.md) A](a.md)"),
+        (r"[A\](a.md) \\[A](a.md)", r"[A\](a.md) \\[A](D1-a.md)"),
+        ("[A](a.md and more) [A](a.md [A](b.md) [^1]: a.md", "[A](a.md and more) [A](a.md [A](b.md) [^1]: a.md"),
+        ("[a]: a.md[a](a.md)", "[a]: a.md[a](a.md)"),
+        ("[^1]: a.md\n[a]: a.md and more", "[^1]: a.md\n[a]: a.md and more"),
+        ("[A](https://a.md) [A](/a.md) [A](mailto:a.md)", "[A](https://a.md) [A](/a.md) [A](mailto:a.md)"),
+        ("[A](#a.md) [A](?a.md) [A]()", "[A](#a.md) [A](?a.md) [A]()"),
+        ("[A](unknown.md) [A][a.md] [[a.md]] a.md <a.md>", "[A](unknown.md) [A][a.md] [[a.md]] a.md <a.md>"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_links_to_files_are_redirected_and_nothing_else_changes(text: str, now: str) -> None:
+    assert redirected(text, lambda path: FILES.get(path, "")) == now
+
+
+LINKS = [
+    "[a](b.md)",
+    "![a](<b c.md>)",
+    "[a]: b.md",
+    "[a]: <b\\>c> (d)",
+    "`[a](b)",
+    "[a][b](c%20d#e)",
+    "](b)",
+    "[",
+    "\\[",
+]
+
+
+@given(st.lists(st.one_of(st.sampled_from(LINKS), texts(max_size=2)), max_size=8).map("".join))
+def test_redirected_links_are_the_same_links(text: str) -> None:
+    assert redirected(text, lambda _: "") == text
+    seen: list[str] = []
+    there = redirected(text, lambda path: seen.append(path) or f"[{len(seen)}]（ (%).md")
+    again: list[str] = []
+    assert redirected(there, lambda path: again.append(path) or "") == there
+    assert again == [f"[{n}]（ (%).md" for n in range(1, len(seen) + 1)]
+
+
+@pytest.mark.parametrize(
+    "unit", ["[a](", "](a '", "[a](a (", "[a]: (", "> [a]:\n> ", "[a](<", "[", "[a](\\(", "`[a](b)", "[a](b(", "](((a"]
+)
+def test_redirecting_takes_linear_time(unit: str) -> None:
+    text = "[a](b)" + unit * (200_000 // len(unit))
+    with within(3):
+        redirected(text, lambda _: ".")

@@ -12,7 +12,7 @@ from conftest import git
 
 import kb.cli
 from kb.cli import ALIASES, COMMANDS
-from kb.cli import command as top
+from kb.cli.group import command as top
 
 DECISION = (
     "write", "--kind", "decision", "--title", "Use PostgreSQL for orders", "--decision", "Orders live in PostgreSQL",
@@ -91,11 +91,51 @@ def test_a_merge_that_git_cannot_make_needs_a_person(root: Path) -> None:
     run(root, *DECISION)
     run(root, *OTHER)
     path = root / "content" / "anchors" / "global" / "D001-use-postgresql-for-orders.md"
-    path.write_bytes(path.read_bytes().replace(b"status: proposed", b"status: accepted"))
-    git(root, "commit", "-qam", "Accept by hand")
+    path.write_bytes(path.read_bytes().replace(b"status: proposed", b"status: rejected"))
+    git(root, "commit", "-qam", "Reject by hand")
     ran = run(root, "review", "accept", "D002")
     assert ran.code == 5
     assert "git merge" in ran.error
+
+
+# -- scopes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", ["nonsense", "Global", "project/", "project/a b", "project/../x", "team/x"])
+@pytest.mark.parametrize(
+    "words",
+    [["list"], ["search", "orders"], ["show", "D001"], ["log", "D001"], ["confirm", "D001"], ["export", "wukong"]],
+    ids=lambda words: words[0],
+)
+def test_what_is_no_scope_is_a_wrong_use(filled: Path, words: list[str], scope: str) -> None:
+    ran = run(filled, *words, "--scope", scope)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"there is no scope {scope}: it is global or project/<name>" in ran.error
+    assert "--help" in ran.error
+
+
+def test_a_project_must_have_the_form_of_one(filled: Path, tmp_path: Path) -> None:
+    ran = run(filled, "import", "wukong", str(tmp_path / "anchors.md"), "--project", "a b")
+    assert ran.code == 2 and "no scope project/a b" in ran.error
+
+
+@pytest.mark.parametrize("words", [["list"], ["search", "orders"]], ids=lambda words: words[0])
+def test_a_project_that_nobody_knows_is_told(filled: Path, tmp_path: Path, words: list[str]) -> None:
+    for more in ([], ["--json"]):
+        ran = run(filled, *words, *more, "--scope", "project/无人知")
+        assert (ran.code, ran.out.strip()) == (0, "[]" if more else "")
+        assert "no record is in project/无人知" in ran.error and "kb list" in ran.error
+    assert run(filled, *words, "--scope", "global").error == ""
+    assert run(filled, *words, "--scope", "global", "--tag", "none").error == ""
+    known = run(filled, *words, "--scope", "project/here", KB_PROJECT="here")
+    assert (known.code, known.out, known.error) == (0, "", ""), "where one works is known"
+
+
+def test_a_project_with_records_that_do_not_answer_is_known(root: Path) -> None:
+    run(root, *DECISION, "--scope", "project/shop")
+    for words in (["search", "nothing"], ["list", "--tag", "none"], ["list", "--category", "pattern"]):
+        ran = run(root, *words, "--scope", "project/shop")
+        assert (ran.code, ran.out, ran.error) == (0, "", ""), words
 
 
 # -- streams --------------------------------------------------------------------------------------
@@ -235,7 +275,7 @@ def chinese(root: Path) -> Path:
         ["list", "--status", "done"], ["write"], ["write", "-"], ["write", "nothing.json"], ["check"],
         ["check", "nothing"], ["import", "adr", "nothing"], ["import", "wukong", "nothing"], ["review", "show", "D404"],
         ["inbox", "show", "x"], ["session", "load", "x"], ["session", "list", "--since", "soon"],
-        ["init", "x", "--here"], ["--kb", "x", "list"],
+        ["init", "x", "--here"], ["--kb", "x", "list"], ["list", "--scope", "x"], ["list", "--scope", "project/x"],
     ],
     ids=lambda words: " ".join(words[:3]),
 )  # fmt: skip

@@ -14,7 +14,7 @@ import yaml
 
 from docs import generate
 from kb.cli import ALIASES, COMMANDS
-from kb.cli import command as top
+from kb.cli.group import command as top
 from kb.config import HELP, Config
 from kb.hosts import EVENTS
 

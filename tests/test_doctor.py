@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import git
+from conftest import DAY, git
 from talk import ZH, transcript
 
 from kb import doctor
 from kb.cli.doctor import command
 from kb.hosts import claude, events, install
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, failures
+from kb.knowledge.failures import Failure
 from kb.knowledge.running import Job, leave
 from kb.record import Candidate
 
@@ -46,9 +47,12 @@ def filled(root: Path) -> Path:
     return root
 
 
-def examined(root: Path | str, environment: dict[str, str], *, fix: bool = False) -> dict[str, doctor.Outcome]:
+def examined(
+    root: Path | str, environment: dict[str, str], *, fix: bool = False, now: float | None = None
+) -> dict[str, doctor.Outcome]:
     folder = str(Path(environment["HOME"]).parent)
-    return {o.name: o for o in doctor.examine(str(root), folder, environment, fix=fix)}
+    clock = time.time if now is None else lambda: now
+    return {o.name: o for o in doctor.examine(str(root), folder, environment, fix=fix, now=clock)}
 
 
 def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
@@ -221,7 +225,50 @@ def test_failures_of_hooks_are_told_until_they_are_cleared(filled: Path, environ
     outcome = examined(filled, environment)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "ValueError: 太大" in str(outcome.said)
     assert examined(filled, environment, fix=True)["hook failures"].state == doctor.OK
-    assert events.failures(str(filled)) == []
+    assert failures.remembered(str(filled)) == []
+
+
+def test_one_failure_of_long_ago_is_a_note_and_a_repeated_one_is_not(filled: Path, environment: dict[str, str]) -> None:
+    def state(later: float) -> str:
+        return examined(filled, environment, now=DAY + later)["hook failures"].state
+
+    failure = Failure(failures.iso(DAY), "PreCompact", "ValueError: 太大")
+    failures.remember(str(filled), environment, failure)
+    assert (state(3600), state(2 * 86_400)) == (doctor.FAILED, doctor.NOTE)
+    outcome = examined(filled, environment, now=DAY + 2 * 86_400)["hook failures"]
+    assert "PreCompact at 2026-11-21" in str(outcome.said) and "kb doctor --fix" in str(outcome.remedy)
+    failures.remember(str(filled), environment, failure._replace(event="Stop"))
+    assert state(2 * 86_400) == doctor.NOTE, "two events, each once"
+    failures.remember(str(filled), environment, failure)
+    assert state(2 * 86_400) == doctor.FAILED, "one event, twice"
+    failures.forget(str(filled))
+    failures.remember(str(filled), environment, failure._replace(time="long ago"))
+    assert state(2 * 86_400) == doctor.FAILED, "who knows"
+
+
+def test_a_failure_is_over_when_its_event_has_gone_well(filled: Path, environment: dict[str, str]) -> None:
+    for event in ("Stop", "PreCompact", "Stop"):
+        failures.remember(str(filled), environment, Failure(failures.iso(DAY), event, "ValueError: x"))
+    failures.overcome(str(filled), environment, "Stop", DAY + 60)
+    outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
+    assert outcome.state == doctor.FAILED and str(outcome.said).startswith("1 hooks failed, last PreCompact")
+    failures.overcome(str(filled), environment, "PreCompact", DAY + 60)
+    outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
+    assert outcome.state == doctor.OK and "last Stop at 2026-11-21T00:00:00" in str(outcome.said)
+
+
+def test_a_transcript_that_the_host_never_wrote_is_no_failure(filled: Path, environment: dict[str, str]) -> None:
+    payload = {"session_id": "s", "transcript_path": str(filled / "none.jsonl"), "cwd": str(filled)}
+    for _ in range(2):
+        events.answered("PreCompact", payload, str(filled))
+    outcome = examined(filled, environment)["hook failures"]
+    (_, last) = failures.remembered(str(filled))
+    assert outcome.state == doctor.NOTE and "none.jsonl" in str(outcome.said) and last.time in str(outcome.said)
+    failure = Failure(failures.iso(DAY), "Stop", "ValueError: 太大")
+    failures.remember(str(filled), environment, failure)
+    events.answered("PreCompact", payload, str(filled))
+    outcome = examined(filled, environment, now=DAY)["hook failures"]
+    assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "太大" in str(outcome.said)
 
 
 def test_what_sessions_left_long_ago_is_cleared(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:

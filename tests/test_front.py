@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import time
 from datetime import date
 
 import pytest
@@ -11,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import NASTY
+from timing import within
 
 from kb import yamlfront
 from kb.errors import BadRecord
@@ -240,12 +240,11 @@ def test_what_is_no_text(data: bytes, line: int, problem: str) -> None:
     "piece", ["-", "---\n", "\n---  x", "a: ", " ", "\t", "'", '"', "[", "\\", "#", "a: |\n  b\n", "? ", "\r", "k: v\n"]
 )
 def test_long_nonsense_is_read_or_refused_quickly(piece: str) -> None:
-    start = time.perf_counter()
-    for source in (piece * (60_000 // len(piece)), "x: " + piece * 20_000, piece * (2_000_000 // len(piece))):
-        text = f"---\n{source}\n---\n"
-        try:
-            front(text)
-            edit_front(text, {"x": "y"})
-        except BadRecord:
-            continue
-    assert time.perf_counter() - start < 5
+    with within(5):
+        for source in (piece * (60_000 // len(piece)), "x: " + piece * 20_000, piece * (2_000_000 // len(piece))):
+            text = f"---\n{source}\n---\n"
+            try:
+                front(text)
+                edit_front(text, {"x": "y"})
+            except BadRecord:
+                continue

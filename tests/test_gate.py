@@ -49,6 +49,11 @@ def test_repetition_is_counted_in_sessions(repeat: int, sightings: int, admitted
     assert admission(PLAIN, sightings, CONFIG._replace(repeat=repeat)).admitted is admitted
 
 
+def test_times_without_a_session_are_not_called_sessions() -> None:
+    (ground,) = admission(PLAIN, 3, CONFIG, in_sessions=False).grounds
+    assert str(ground) == "repeated: seen at least 3 times" and ground.in_language("zh") == "重复出现：至少 3 次"
+
+
 def test_below_the_gate_is_held_with_what_to_add() -> None:
     (objection,) = admission(PLAIN, 1, CONFIG._replace(repeat=3)).objections
     assert objection.rule == "gate" and objection.holds and not objection.refuses

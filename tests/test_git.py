@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -145,8 +145,7 @@ def test_a_file_that_was_deleted_by_hand_stays_deleted(kb: KnowledgeBase, root: 
 
 def test_a_deletion_between_plan_and_commit_stays(kb: KnowledgeBase, root: Path) -> None:
     one(kb, decision(0))
-    on_ref_change(root, f'rm -f "{root / RECORD}"')
-    verdict = one(kb, again())
+    (verdict,) = Slow(kb, (root / RECORD).unlink).run([again()])
     assert verdict.verdict == "appended" and "stays as you have it" in verdict.reasons[-1]
     assert not (root / RECORD).exists() and kb.records() == []
     assert git(root, "status", "--porcelain") == f" D {RECORD}\n"
@@ -168,14 +167,6 @@ def test_line_ends_that_git_has_changed_are_kept(kb: KnowledgeBase, root: Path) 
 
 
 # -- what a person is in the middle of ------------------------------------------------------------
-
-
-def on_ref_change(root: Path, command: str, phase: str = "prepared") -> None:
-    """Let *command* run once when the next ref moves."""
-    hook = root / ".git" / "hooks" / "reference-transaction"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f'#!/bin/sh\ncat >/dev/null\n[ "$1" = {phase} ] || exit 0\nrm -f "$0"\n{command}\n')
-    hook.chmod(0o755)
 
 
 def conflict(root: Path) -> None:
@@ -225,14 +216,6 @@ def ref_locked(root: Path) -> Callable[[], object]:
     return lock.unlink
 
 
-def failing_ref_hook(root: Path) -> Callable[[], object]:
-    hook = root / ".git" / "hooks" / "reference-transaction"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    return hook.unlink
-
-
 def no_objects(root: Path) -> Callable[[], object]:
     """Put a file where git keeps objects: it cannot write one, as on a read-only disk."""
     folder = root / ".git" / "objects"
@@ -250,9 +233,9 @@ def no_private_folder(root: Path) -> Callable[[], object]:
 
 
 def no_signature(root: Path) -> Callable[[], object]:
-    git(root, "config", "commit.gpgsign", "true")
-    git(root, "config", "gpg.program", "false")
-    return lambda: git(root, "config", "commit.gpgsign", "false")
+    git(root, "config", "--global", "commit.gpgsign", "true")
+    git(root, "config", "--global", "gpg.program", "false")
+    return lambda: [git(root, "config", "--global", "--unset", key) for key in ("commit.gpgsign", "gpg.program")]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +247,6 @@ def no_signature(root: Path) -> Callable[[], object]:
         detached,
         locked,
         ref_locked,
-        failing_ref_hook,
         no_objects,
         no_private_folder,
         no_signature,
@@ -439,7 +421,8 @@ def test_sha256(tmp_path: Path, clock: Clock) -> None:
     assert git(place, "status", "--porcelain") == "" and git(place, "fsck", "--strict") == ""
 
 
-def test_a_signed_commit(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+def test_a_signed_commit(root: Path, tmp_path: Path, clock: Clock) -> None:
+    """The repository may ask for a signature; what signs is the user's to say."""
     program = tmp_path / "gpg"
     program.write_text(
         '#!/bin/sh\ncat >/dev/null\necho "\n[GNUPG:] SIG_CREATED " >&2\n'
@@ -447,12 +430,14 @@ def test_a_signed_commit(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
     )
     program.chmod(0o755)
     git(root, "config", "commit.gpgsign", "true")
-    git(root, "config", "gpg.program", str(program))
-    assert one(kb, decision(0)).verdict == "created"
+    settings = tmp_path / "settings"
+    settings.write_text(f'[gpg]\n\tprogram = "{program}"\n')
+    with KnowledgeBase(str(root), {**os.environ, "GIT_CONFIG_GLOBAL": str(settings)}, clock) as kb:
+        assert one(kb, decision(0)).verdict == "created"
     assert "gpgsig" in git(root, "cat-file", "commit", "HEAD")
 
 
-@pytest.mark.parametrize("hook", ["pre-commit", "commit-msg", "post-commit", "post-index-change", "post-checkout"])
+@pytest.mark.parametrize("hook", ["pre-commit", "post-commit", "post-index-change", "reference-transaction"])
 def test_a_hook_that_fails_does_not_stop_a_write(kb: KnowledgeBase, root: Path, hook: str) -> None:
     path = root / ".git" / "hooks" / hook
     path.parent.mkdir(exist_ok=True)
@@ -573,8 +558,8 @@ class Slow(Deciding):
         super().__init__(kb, "global", kb.root)
         self.meanwhile = [meanwhile]
 
-    def take(self, raw: Candidate) -> Verdict:
-        verdict = super().take(raw)
+    def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
+        verdict = super().take(raw, already)
         if self.meanwhile:
             self.meanwhile.pop()()
         return verdict
@@ -587,7 +572,9 @@ def test_a_branch_switched_meanwhile_gets_the_commit(kb: KnowledgeBase, root: Pa
     assert committed(root) == {RECORD} and git(root, "status", "--porcelain") == ""
 
 
-def test_a_process_that_died_after_publishing_is_made_good(kb: KnowledgeBase, root: Path) -> None:
+def test_a_process_that_died_after_publishing_is_made_good(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = (
         "import os, sys\nfrom kb.knowledge import KnowledgeBase\nfrom kb.store.git.checkout import Following\n"
         "from clones import decision\nFollowing.follow = lambda *_: os._exit(9)\n"
@@ -597,9 +584,10 @@ def test_a_process_that_died_after_publishing_is_made_good(kb: KnowledgeBase, ro
     _, error = done.communicate()
     assert done.returncode == 9, error
     assert (root / ".git" / "index.lock").exists() and not (root / RECORD).exists()
+    monkeypatch.setattr("kb.store.git.checkout.PATIENCE", 60)
     start = time.monotonic()
     assert one(kb, decision(1)).id == "D002"
-    assert time.monotonic() - start < 1.5, "nobody waits for the dead"
+    assert time.monotonic() - start < 30, "nobody waits for the dead"
     assert (root / RECORD).exists() and git(root, "status", "--porcelain") == ""
 
 

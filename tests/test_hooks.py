@@ -17,7 +17,7 @@ from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb import hosts
 from kb.hosts import claude, events
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, failures
 from kb.text import tokens
 
 EVENTS = {
@@ -297,8 +297,44 @@ def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, ki
 
 def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
     assert host.send("pre-compact", "s1", str(tmp_path / "none.jsonl")).code == 0
-    (row,) = events.failures(str(host.root))
-    assert row["event"] == "PreCompact" and "none.jsonl" in row["error"]
+    (row,) = failures.remembered(str(host.root))
+    assert row.event == "PreCompact" and "none.jsonl" in row.error and row.by_host
+    (tmp_path / "a-folder").mkdir()
+    assert host.send("pre-compact", "s1", str(tmp_path / "a-folder")).code == 0
+    assert [row.by_host for row in failures.remembered(str(host.root))] == [True, False]
+
+
+def test_a_call_that_goes_well_ends_the_failures_of_its_event(host: Host, tmp_path: Path) -> None:
+    def open_ones() -> list[str]:
+        return [row.event for row in failures.remembered(str(host.root)) if not row.over]
+
+    host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
+    events.remember_failure(str(host.root), "Stop", ValueError("x"))
+    assert open_ones() == ["PreCompact", "Stop"], "the call that failed has not gone well"
+    host.send("user-prompt", prompt="which framework?")
+    host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH))
+    assert open_ones() == ["Stop"]
+    host.send("stop", "s1", transcript(tmp_path / "u.jsonl", "好的。"))
+    assert open_ones() == []
+    before = (host.root / ".kb" / failures.FILE).read_bytes()
+    host.send("stop", "s1", transcript(tmp_path / "u.jsonl", "好的。"))
+    assert (host.root / ".kb" / failures.FILE).read_bytes() == before, "the time of the first good call stays"
+    host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
+    assert open_ones() == ["PreCompact"], "what is over is not what fails now"
+
+
+def test_what_could_not_land_at_a_start_is_no_call_that_went_well(host: Host, tmp_path: Path) -> None:
+    tip = git(host.root, "rev-parse", "HEAD").strip()
+    lost = host.root / ".git" / "objects" / tip[:2] / tip[2:]
+    lost.rename(tmp_path / "lost")
+    assert host.send("stop", "s1", transcript(tmp_path / "t.jsonl", ZH)).code == 1
+    for _ in range(2):
+        assert host.send("session-start", "s2", source="startup").code == 0
+    rows = failures.remembered(str(host.root))
+    assert [(row.event, row.over) for row in rows] == [("Stop", ""), ("SessionStart", ""), ("SessionStart", "")]
+    (tmp_path / "lost").rename(lost)
+    assert "[D001]" in host.send("session-start", "s2", source="startup").message
+    assert [bool(row.over) for row in failures.remembered(str(host.root))] == [False, True, True]
 
 
 @pytest.mark.parametrize("word", ["pre-compact", "session-end", "stop", "subagent-stop"])
@@ -311,7 +347,7 @@ def test_broken_settings_lose_nothing(host: Host, tmp_path: Path, word: str) -> 
         assert host.send(word, "s1", "" if more else path, **more).code == 1
     (host.root / "kb.toml").write_bytes(good)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
-    assert [row["event"] for row in events.failures(str(host.root))] == [EVENTS[word]] * 2
+    assert [row.event for row in failures.remembered(str(host.root))] == [EVENTS[word]] * 2
     assert len(host.kb().records()) == 1
 
 
@@ -372,10 +408,22 @@ def test_the_host_gets_only_what_it_takes(event: str) -> None:
 def test_failures_are_kept_in_a_ring(root: Path) -> None:
     for number in range(60):
         events.remember_failure(str(root), "Stop", ValueError(f"{number} 错误"))
-    rows = events.failures(str(root))
-    assert len(rows) <= 50 and rows[-1]["error"] == "ValueError: 59 错误"
-    (root / ".kb" / events.FAILURES).write_bytes(b"\xff not json\n")
-    assert events.failures(str(root)) == []
+    rows = failures.remembered(str(root))
+    assert len(rows) == 50 and (rows[0].error, rows[-1].error) == ("ValueError: 10 错误", "ValueError: 59 错误")
+    path = root / ".kb" / failures.FILE
+    path.write_bytes(b"\xff not json\n[]\n7\n" + path.read_bytes())
+    assert failures.remembered(str(root)) == rows, "a damaged line hides no other"
+    events.remember_failure(str(root), "Stop", ValueError("a \udfff half"))
+    assert failures.remembered(str(root))[-1].error == "ValueError: a ? half"
+
+
+def test_a_failure_that_cannot_be_kept_stops_nothing(root: Path) -> None:
+    shutil.rmtree(root / ".kb", ignore_errors=True)
+    (root / ".kb").write_text("in the way")
+    events.remember_failure(str(root), "Stop", ValueError("x"))
+    failures.overcome(str(root), os.environ, "Stop", 0.0)
+    failures.forget(str(root))
+    assert failures.remembered(str(root)) == [] and (root / ".kb").read_text() == "in the way"
 
 
 @pytest.mark.parametrize(
@@ -396,7 +444,7 @@ def test_a_damaged_index_stops_no_event(host: Host, tmp_path: Path) -> None:
     data = index.read_bytes()
     index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
     assert "D001" in host.send("user-prompt", "s2", prompt="后端框架应该用 FastAPI 还是 Flask？").context
-    assert events.failures(str(host.root)) == []
+    assert failures.remembered(str(host.root)) == []
 
 
 def test_a_record_that_git_passes_over_is_answered_as_it_is_now(host: Host, tmp_path: Path) -> None:

@@ -183,6 +183,14 @@ def test_a_link_stays_a_link_and_rights_stay_rights(path: Path, environment: dic
     assert path.is_symlink() and real.read_text() == ALIEN
 
 
+def test_what_cannot_be_put_in_place_leaves_nothing_behind(path: Path, environment: dict[str, str]) -> None:
+    change = install.installation(claude, str(path), PROGRAM, environment)
+    (path / "in the way").mkdir(parents=True)
+    with pytest.raises(OSError):
+        install.apply(change, environment)
+    assert os.listdir(path.parent) == [path.name]
+
+
 def test_what_was_there_is_kept_for_nobody_else(path: Path, environment: dict[str, str]) -> None:
     written(path, ALIEN)
     install_hooks(path, environment)

@@ -136,3 +136,20 @@ def test_the_same_decision_under_another_title_is_a_second_sighting(kb: Knowledg
     record = kb.record(verdict.id)
     assert (record.occurrences, record.sources) == (2, ("t/a1", "t/a2"))
     assert kb.held() == []
+
+
+@pytest.mark.parametrize(
+    ("sessions", "told"),
+    [
+        (("s1", "s2"), "seen in 2 sessions"), (("", "s2"), "seen at least 2 times"),
+        (("s1", ""), "seen at least 2 times"), (("s1", "s2", "s3"), "seen in 3 sessions"),
+        (("s1", "s2", "s2"), "seen at least 3 times"), (("s1", "s2", ""), "seen at least 3 times"),
+        (("", "s2", "s3"), "seen in 2 sessions"),
+    ],
+)  # fmt: skip
+def test_only_sessions_are_called_sessions(kb: KnowledgeBase, sessions: tuple[str, ...], told: str) -> None:
+    """The first two count in the inbox, a third in the record; a session that says it again adds no session."""
+    reasons = ("It matches the brand.", "Grey looked disabled to testers.", "Accessibility audits demand contrast.")
+    for session, why in zip(sessions, reasons, strict=False):
+        verdict = one(kb, SMALL._replace(session=session, why=why))
+    assert f"repeated: {told}" in verdict.reasons

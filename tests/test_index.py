@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from clones import FASTAPI, FLASK, decision, one
 from conftest import Clock, git
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kb.knowledge import KnowledgeBase
+from kb.store.rows import terms
+from kb.text import index_terms
 
 
 def answers(kb: KnowledgeBase) -> object:
@@ -87,3 +91,17 @@ def test_a_damaged_index_is_built_anew(kb: KnowledgeBase, root: Path, clock: Clo
     with KnowledgeBase(str(root), os.environ, clock) as other:
         assert one(other, decision(1)).id == "D002"
         assert len(other.records()) == 2
+
+
+# -- the terms that are stored --------------------------------------------------------------------
+
+PIECES = [
+    "消息", "队列", "，", "-", "—", "HTTPServer", "snake_case", "café", "e\u0301", "\u0301x", "ﬁ", "ａ１", "１.５",
+    "한국", "a" * 120, "字" * 120, "x消息y", "don't", "İ",
+]  # fmt: skip
+SPACES = [" ", "  ", "\n", "\t", "\u3000", "\xa0", "\x1c", "\x85", "\u2028", "\u200b", ""]
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.sampled_from(SPACES), st.text(max_size=4))).map("".join))
+def test_terms_that_are_remembered_are_those_of_the_whole_text(text: str) -> None:
+    assert terms(text) == terms(text) == index_terms(text)

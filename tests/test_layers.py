@@ -8,9 +8,24 @@ import pytest
 import kb
 
 ROOT = Path(kb.__file__).parent
-GROUND = ["words", "words_zh", "home", "errors", "record", "kinds", "config", "candidate", "text", "short", "patterns"]
-GROUND += ["front", "yamlfront", "markdown", "blocks", "citations", "fences"]
-RULES = ["writing", "reading", "sessions", "guarding", "checking"]
+GROUND = [
+    "digest",
+    "process",
+    "values",
+    "words",
+    "words_zh",
+    "home",
+    "errors",
+    "record",
+    "kinds",
+    "config",
+    "candidate",
+    "text",
+    "short",
+    "patterns",
+]
+GROUND += ["front", "yamlfront", "markdown", "blocks", "citations", "fences", "untrusted", "orders"]
+RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]
 DOORS = ["hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
 HOMES = {
@@ -69,7 +84,7 @@ def allowed(here: str) -> set[str]:
         return ground | set(PLACES) | {"knowledge", "hosts", here}
     if here in DOORS:
         return ground | {"knowledge", here}
-    return ground | {"knowledge", "checking", *DOORS, here}
+    return ground | {"knowledge", "checking", "merging", *DOORS, here}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))

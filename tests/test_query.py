@@ -2,6 +2,8 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,14 +16,14 @@ from kb.reading.query import (
     cited,
     keywords,
     match_expression,
-    plain_match,
     stem,
     subjects,
 )
 from kb.reading.rank import Hit, ranked, relevant
 from kb.reading.snippet import snippet
 from kb.record import Record, Reference, Section
-from kb.text import SEPARATOR, index_terms
+from kb.store.index import Index as RealIndex
+from kb.text import SEPARATOR, folded, index_terms
 
 Index = sqlite3.Connection
 
@@ -39,6 +41,12 @@ def found(db: Index, expression: str) -> set[int]:
     if not expression:
         return set()
     return {n - 1 for (n,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (expression,))}
+
+
+def plain_match(query: str, text: str) -> bool:
+    """Tell whether every white-space separated term of *query* stands in *text*, whatever its case and width."""
+    terms = folded(query).split()
+    return bool(terms) and all(term in folded(text) for term in terms)
 
 
 def scanned(query: str, texts: Sequence[str]) -> set[int]:
@@ -151,7 +159,7 @@ class TestMatchExpression:
         assert found(index(TEXTS), any_expression(["脱敏", "", "db pool"])) == {3, 5}
 
 
-class TestPlainMatch:
+class TestPlainScan:
     @pytest.mark.parametrize(
         ("query", "text", "matches"),
         [
@@ -163,8 +171,11 @@ class TestPlainMatch:
             ("  ", "anything", False),
         ],
     )
-    def test_every_term_must_stand_there(self, query: str, text: str, matches: bool) -> None:
+    def test_every_term_must_stand_there(self, tmp_path: Path, query: str, text: str, matches: bool) -> None:
         assert plain_match(query, text) is matches
+        with closing(RealIndex(str(tmp_path / "index.db"), str(tmp_path), [])) as real:
+            real.put(Record("D001", "decision", text, path="D001.md"))
+            assert bool(real.containing(folded(query).split())) is matches, "the scan of the index is this one"
 
 
 class TestBroadExpression:

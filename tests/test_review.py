@@ -1,14 +1,18 @@
 """Reviews, from the contradiction to the decision."""
 
+import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 from clones import DJANGO, FASTAPI, FLASK, commits, committed, decision, one, seen
+from command_line import run
 from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson, UnknownId
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.review import Review, age
 
 
 def opened(kb: KnowledgeBase) -> str:
@@ -75,6 +79,38 @@ def test_list_and_show(kb: KnowledgeBase) -> None:
         assert "FastAPI" in sides.reasons and "+status: superseded" in sides.diff
     with pytest.raises(UnknownId):
         kb.sides("D009")
+
+
+@pytest.mark.parametrize(
+    ("since", "english", "chinese"),
+    [
+        ("2026-11-21T00:00:00+00:00", "today", "今天"), ("2026-11-21T23:59:59Z", "today", "今天"),
+        ("2026-11-22T05:00:00+00:00", "today", "今天"), ("2026-11-20T23:59:59+00:00", "1 day", "1 天"),
+        ("2026-11-18T12:00:00+00:00", "3 days", "3 天"), ("2026-11-19T01:00:00+08:00", "3 days", "3 天"),
+        ("2024-02-29T00:00:00+00:00", "996 days", "996 天"), ("some day", "some day", "some day"), ("", "", ""),
+    ],
+)  # fmt: skip
+def test_how_long_a_review_has_been_open(kb: KnowledgeBase, since: str, english: str, chinese: str) -> None:
+    opened(kb)
+    said = age(kb.reviews()[0]._replace(since=since), kb.today())
+    assert (str(said), said.in_language("zh")) == (english, chinese)
+
+
+@pytest.mark.parametrize(("language", "age_"), [("en", "3 days"), ("zh", "3 天")])
+def test_the_list_tells_age_source_and_both_titles(kb: KnowledgeBase, root: Path, language: str, age_: str) -> None:
+    branch = opened(kb)
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    days_ago = f"{int(time.time()) - 3 * 86_400} +0000"
+    git(root, "switch", "-q", branch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_DATE", days_ago)
+        git(root, "commit", "-q", "--amend", "--no-edit")
+    git(root, "switch", "-q", "main")
+    first, second, third = run(root, "review").out.splitlines()
+    assert first in (f"{branch}  ({age_}, test/s2)", f"{branch}  ({age_.replace('3', '4')}, test/s2)"), "over midnight"
+    assert (second, third) == (f"    + [D002] {FLASK.title}", f"    − [D001] {FASTAPI.title}")
+    (row,) = json.loads(run(root, "review", "--json").out)
+    assert row["since"] == kb.reviews()[0].since and set(row) == set(Review._fields)
 
 
 def test_a_persons_commit_on_the_branch_keeps_the_review(kb: KnowledgeBase, root: Path) -> None:
@@ -153,12 +189,24 @@ def test_accepting_over_edits_of_the_same_lines_needs_a_person(kb: KnowledgeBase
 
 def test_a_review_that_does_not_merge_needs_a_person(kb: KnowledgeBase, root: Path) -> None:
     branch = opened(kb)
-    kb.change_status("D001", "deprecated", why="Gone.")
+    for place, owner in ((branch, "us"), ("main", "them")):
+        git(root, "switch", "-q", place)
+        path = root / kb.record("D001").path
+        path.write_text(path.read_text().replace("The backend uses FastAPI.", f"The backend is up to {owner}."))
+        git(root, "commit", "-qam", f"Leave it to {owner}")
     head = git(root, "rev-parse", "HEAD")
+    assert run(root, "review").out.splitlines()[0].endswith(", test/s2, base moved)")
     with pytest.raises(NeedsPerson, match="both changed") as caught:
         kb.accept(branch)
     assert str(caught.value.hint) == f"git merge {branch}"
     assert git(root, "rev-parse", "HEAD") == head and git(root, "status", "--porcelain") == ""
+
+
+def test_a_status_that_moved_on_is_merged_by_its_table(kb: KnowledgeBase) -> None:
+    branch = opened(kb)
+    kb.change_status("D001", "deprecated", why="Gone.")
+    assert kb.accept(branch).verdict == "updated"
+    assert kb.record("D001").status == "superseded" and "Gone." in kb.record("D001").section("additions")
 
 
 def test_a_review_that_touches_other_files_is_left_to_git(tmp_path: Path, root: Path, clock: Clock) -> None:

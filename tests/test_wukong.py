@@ -146,8 +146,52 @@ Every answer is masked.
 ### Why
 The law.
 """
+UNEVEN = """
+
+## [D001] 使用 JWT 做认证
+**状态**: ✅ 生效
+### 决策
+
+接口统一用 JWT
+
+
+### 理由
+无状态
+### 影响范围
+
+## [D002] 会话改存服务端
+
+
+
+**状态**: ✅ 生效
+
+### 决策
+会话存 Redis
+\x20
+---
+## [D003] 密码加盐
+
+**状态**: ✅ 生效
+
+### 决策
+### 理由
+泄露也无妨
+
+
+---\x20
+
+
+
+"""
+TIGHT = """## [C001] Mask personal data
+**Status**: ✅ Accepted
+### Decision
+Every answer is masked.
+### Why
+
+The law."""
 FILES = [("zh", SHORT_HEADINGS), ("zh", LONG_HEADINGS), ("zh", MANY), ("zh", f"{SHORT_HEADINGS}\n{LONG_HEADINGS}"),
-         ("en", ENGLISH), ("en", f"{ENGLISH}\n---\n\n{ENGLISH}")]  # fmt: skip
+         ("zh", UNEVEN), ("en", TIGHT), ("en", ENGLISH), ("en", f"{ENGLISH}\n---\n\n{ENGLISH}")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "text"), FILES)
@@ -159,6 +203,33 @@ def test_a_file_comes_back_byte_for_byte(language, text):
 def test_a_file_comes_back_through_the_store(language, text):
     stored = [read(render_file(record, language).encode()) for record in parse(text)]
     assert render(stored, language) == text
+
+
+def test_blank_lines_follow_what_has_changed_since():
+    first, second, third = parse(UNEVEN)
+    text = UNEVEN.rstrip("\n")
+    assert render([first, second], "zh") == text[: text.index("---") + 4], "the last of a file ends it"
+    assert render([third, first], "zh").endswith("### 影响范围\n\n"), "what was first may come last"
+    (ending,) = parse("## [P001] 甲\n# 尾")
+    assert render([ending, first], "zh").startswith("## [P001] 甲\n# 尾\n\n\n\n## [D001]")
+    added = first._replace(sections=(*first.sections, Section("rollback", "", "改回")))
+    assert "### 决策\n接口统一用 JWT\n\n### 理由\n" in render([added], "zh"), "another section: the usual form"
+    filled = [s._replace(text="登录") if s.name == "impact" else s for s in first.sections]
+    again = parse(render([first._replace(sections=tuple(filled)), second], "zh"))
+    assert [again[0].section("impact"), again[1].section("decision")] == ["登录", "会话存 Redis"]
+    emptied = [s._replace(text="") if s.name == "why" else s for s in first.sections]
+    assert "### 理由\n\n### 影响范围\n" in render([first._replace(sections=tuple(emptied)), second], "zh")
+
+
+@pytest.mark.parametrize(
+    "gaps", ["x", [1, 2], [1, -1, 0, 2, 0], [1, True, 0, 2, 0], [10**9, 2, 0, 2, 0], {"a": 1}, None]
+)
+def test_line_ends_that_no_file_can_have_had_are_passed_over(gaps):
+    (record,) = parse("## [C001] a\n\n**状态**: ✅ 生效\n\n### 决策\n甲\n\n### 理由\n乙\n")
+    broken = record._replace(extra={"anchors_md": {"gaps": gaps}})
+    assert render([broken], "zh").replace("\n", "") == render([record], "zh").replace("\n", "")
+    assert parse(render([broken], "zh"))[0].sections == record.sections
+    assert len(render([broken], "zh")) < 200
 
 
 def test_both_heading_variants_mean_the_same():
@@ -322,6 +393,31 @@ def test_no_line_of_any_file_is_lost(rows):
     text = "## [D000] first\n" + "\n".join(rows) + "\n"
     out = render(parse(text), "zh").split("\n")
     assert [row for row in out if row.strip()] == [row for row in text.split("\n") if row.strip()]
+
+
+blank = st.integers(0, 3).map(lambda n: "\n" * n)
+rows = st.sampled_from(
+    ["**状态**: ✅ 生效\n", "**日期**: 2024-01-15\n**状态**: ✅ 生效\n", "说明\n", "- a\n\n- b\n", ""]
+)
+
+
+@st.composite
+def uneven(draw):
+    """Draw a file with any number of blank lines anywhere."""
+    parts = [draw(blank), draw(st.sampled_from(["", "# 锚点\n"])), draw(blank)]
+    for number in range(draw(st.integers(1, 3))):
+        parts += [f"## [D00{number}] 甲\n", draw(blank), draw(rows), draw(blank)]
+        for heading in draw(st.lists(st.sampled_from(["Decision", "理由", "旁注"]), unique=True)):
+            parts += [f"### {heading}\n", draw(blank), draw(rows), draw(blank)]
+        parts += [draw(st.sampled_from(["", "\n---\n", "\n \n--- \n"])), draw(blank)]
+    return "".join([*parts, draw(st.sampled_from(["", "# 尾\n", "尾"]))])
+
+
+@settings(deadline=None)
+@given(uneven())
+def test_every_blank_line_comes_back(text):
+    stored = [read(render_file(record, "zh").encode()) for record in parse(text)]
+    assert render(parse(text), "zh") == render(stored, "zh") == text
 
 
 # -- the short form -------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Is what the records speak about still there, and still what it was?"""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from datetime import date

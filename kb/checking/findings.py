@@ -1,14 +1,18 @@
 """What `kb check` looks at and what it finds: values."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from kb.record import Record
+from kb.values import NamedTuple
 from kb.words import Said
 
+Severity = Literal["error", "warning"]
 Key = tuple[str, str]
 """A scope and an id: what names a record within one knowledge base."""
 
-Severity = Literal["error", "warning"]
 
 Secrets = Callable[[str], Iterable[tuple[int, str]]]
 """Finds secrets in a text: the 1-based line and the name of the rule, for each."""
@@ -23,6 +27,8 @@ class Source(NamedTuple):
     path: str
     """Relative to the knowledge base, with forward slashes."""
     data: bytes
+    record: Record | None = None
+    """What the file says, where that is known without reading it."""
 
 
 class Text(NamedTuple):
@@ -32,6 +38,14 @@ class Text(NamedTuple):
     text: str
     scope: str
     is_record: bool = False
+
+
+class Versions(NamedTuple):
+    """What a merge has put together: one file as it was on both sides and where they parted."""
+
+    base: Record | None
+    ours: Record
+    theirs: Record
 
 
 class Surroundings(NamedTuple):
@@ -55,6 +69,10 @@ class Surroundings(NamedTuple):
     """Uid → status before the change that is checked (on the trunk)."""
     texts: tuple[Text, ...] = ()
     """Further texts whose citations, links and secrets are looked at."""
+    merges: Mapping[str, Versions] = {}
+    """Path of a record that both sides of the last merge have changed → what they made of it."""
+    clashes: Mapping[tuple[str, str], Said] = {}
+    """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
 
 
 class Finding(NamedTuple):

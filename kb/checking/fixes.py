@@ -1,14 +1,19 @@
 """Settle what can be settled safely: a changed value in the front, and no other byte."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from kb.checking.findings import Finding, Source
 from kb.checking.schema import FRESH_UID
 from kb.errors import BadRecord
 from kb.front import body_start, decode, edit_front, front
 from kb.markdown import read
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def fixes(findings: Iterable[Finding], sources: Iterable[Source], new_uid: Callable[[], str]) -> dict[str, bytes]:

@@ -1,5 +1,7 @@
 """Does every id name one record, here and on the other branches?"""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -9,34 +11,42 @@ from kb.words import say
 
 
 def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
-    """Report every record whose id an older one of its scope has."""
+    """Report every record whose id an older one of its scope has; one record in two files is one record."""
     free: dict[Key, Iterator[str]] = {}
     for key, owners in shelf.by_key.items():
         for one in owners[1:]:
+            if one.record.uid and one.record.uid == owners[0].record.uid:
+                continue
             prefix = one.record.id.rstrip("0123456789")
             numbers = free.setdefault((key[0], prefix), next_ids(shelf, key[0], prefix))
             yield finding(
                 "duplicate-id",
                 one,
                 say("{id} also names {other}", id=one.record.id, other=owners[0].record.path),
-                say("renumber this one, the younger: {id}, in the file name too", id=next(numbers)),
+                say("renumber this one, the younger; {id} is free: kb renumber", id=next(numbers)),
                 key="id",
             )
 
 
 def duplicate_uids(shelf: Shelf) -> Iterator[Finding]:
-    """Report every record that carries the uid of another."""
+    """Report every record that carries the uid of another: a copy, or what a merge made of a renamed file."""
     owners: dict[str, list[Opened]] = defaultdict(list)
     for one in sorted(shelf.opened, key=lambda one: one.age):
         if one.record.uid:
             owners[one.record.uid].append(one)
     for same in owners.values():
         for one in same[1:]:
+            other = same[0].record
+            is_one = one.record.title == other.title or one.key == same[0].key
             yield finding(
                 "duplicate-uid",
                 one,
-                say("this uid is already that of {other}", other=same[0].record.path),
-                say("delete the uid of the copy, then: kb check --fix"),
+                say("the record of {other} stands here once more", other=other.path)
+                if is_one
+                else say("this uid is already that of {other}", other=other.path),
+                say("compare both files and take one out: git rm {path}", path=one.record.path)
+                if is_one
+                else say("delete the uid of the copy, then: kb check --fix"),
                 key="uid",
             )
 
@@ -62,7 +72,7 @@ def ids_on_other_branches(shelf: Shelf) -> Iterator[Finding]:
         if trunk in others or (not settled and min(others.values()) < ours):
             prefix = one.record.id.rstrip("0123456789")
             numbers = free.setdefault((one.record.scope, prefix), next_ids(shelf, one.record.scope, prefix))
-            fix = say("renumber this one: {id}, in the file name too", id=next(numbers))
+            fix = say("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.id)
             yield finding("branch-id", one, message, fix, key="id")
         else:
             fix = say("the other one is to be renumbered before it is merged")

@@ -1,5 +1,7 @@
 """Does everything a record points to exist, and does it still speak?"""
 
+from __future__ import annotations
+
 import posixpath
 from collections.abc import Iterator
 
@@ -155,7 +157,7 @@ def _links(text: str) -> Iterator[tuple[int, str]]:
 
 def _outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the 1-based line and the target of each of the links *found* that does not stand in code."""
-    code = _code(text) if found else set()
+    code = lines_in_code(text) if found else set()
     for offset, target in found:
         line = line_of(text, offset)
         row_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
@@ -182,7 +184,7 @@ def _inside(path: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), bare))
 
 
-def _code(text: str) -> set[int]:
+def lines_in_code(text: str) -> set[int]:
     """Return the 1-based lines of *text* that stand in code; of a text too tangled to tell, none."""
     start = body_start(text)
     first = line_of(text, start)

@@ -1,5 +1,7 @@
 """Do the lives of the records fit together: statuses, supersessions, required sections, claims?"""
 
+from __future__ import annotations
+
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -250,3 +252,22 @@ def _explained(shelf: Shelf, one: Opened, other: Opened) -> bool:
         for a, b in ((one, other), (other, one))
         for reference in (*a.record.coexists_with, *a.record.supersedes, *a.record.amends)
     )
+
+
+def clashes(shelf: Shelf) -> Iterator[Finding]:
+    """Report an accepted record that, by its words, cannot hold beside another one; `claims` are told by their rule.
+
+    Only records that have just changed were compared so, and not with those that either of the two explains.
+    """
+    at = {one.record.path: one for one in shelf.opened if shelf.surroundings.clashes}
+    for (path, against), reason in shelf.surroundings.clashes.items():
+        one, other = at.get(path), at.get(against)
+        if one and other and not _claim_otherwise(one.record, other.record):
+            fix = say("replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
+                      old=other.record.id, new=one.record.id)  # fmt: skip
+            yield finding("contradiction", one, reason, fix, key="title")
+
+
+def _claim_otherwise(one: Record, other: Record) -> bool:
+    theirs = {_same(key): _same(value) for key, value in other.claims.items()}
+    return any(theirs.get(_same(key), _same(value)) != _same(value) for key, value in one.claims.items())

@@ -1,5 +1,7 @@
 """Show findings: to a person, to a program, to a pull request."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
 from kb.checking.findings import Finding

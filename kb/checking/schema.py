@@ -1,5 +1,7 @@
 """Is each file a record in the right place? Rules that look at one file alone."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta

@@ -1,8 +1,9 @@
 """All records of one check, parsed once and put where the rules find them."""
 
+from __future__ import annotations
+
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kb.checking.findings import Finding, Key, Secrets, Severity, Source, Surroundings, Text, Vague
 from kb.config import Config
@@ -11,7 +12,11 @@ from kb.front import decode, key_line, lines
 from kb.markdown import record_of
 from kb.patterns import regex
 from kb.record import GLOBAL, Record
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _PLACE = regex(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
 _TOP_LEVEL = regex(r"[^\s#-]|---|\.\.\.")
@@ -76,14 +81,26 @@ def shelf(
     for source in sources:
         try:
             text = decode(source.data, source.path)
-            opened.append(Opened(record_of(text, source.path), text))
+            opened.append(Opened(source.record or record_of(text, source.path), text))
         except BadRecord as error:
             broken.append(Broken(source, error))
+    return arranged(opened, broken, surroundings, config, secrets, vague)
+
+
+def arranged(
+    opened: Sequence[Opened],
+    broken: Sequence[Broken],
+    surroundings: Surroundings,
+    config: Config,
+    secrets: Secrets,
+    vague: Vague,
+) -> Shelf:
+    """Put on the shelf what has been read."""
     by_key: dict[Key, tuple[Opened, ...]] = {}
     for one in sorted(opened, key=lambda one: one.age):
         by_key[one.key] = (*by_key.get(one.key, ()), one)
     known = frozenset([*by_key, *(key for b in broken if (key := key_of_path(b.source.path)))])
-    texts = [Text(one.record.path, one.text, one.record.scope, is_record=True) for one in opened]
+    texts = [Text(one.record.path, one.text, one.record.scope, True) for one in opened]
     return Shelf(
         opened=tuple(opened),
         broken=tuple(broken),

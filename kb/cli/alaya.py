@@ -1,11 +1,13 @@
 """kb alaya."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, name_broken, print_json, record_line, with_kb
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import name_broken, print_json, record_line
 from kb.kinds import KINDS
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("view", type=click.Choice(["seeds", "karma", "prefs"]))
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", view: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, view: str, as_json: bool) -> None:
     """Look at the records in one of three views: 种子库 seeds by kind, 业力库 karma by label, 偏好库 preferences."""
     records = kb.records()
     label = {kind.name: kind.karma if view == "karma" else f"{kind.prefix} {kind.zh}" for kind in KINDS}

@@ -1,54 +1,105 @@
 """kb check."""
 
+from __future__ import annotations
+
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
-from kb.cli.door import print_json, with_kb
+from kb.cli.door import usage, with_kb
+from kb.cli.prints import print_json
 from kb.errors import BadInput
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
+    from kb.checking.findings import Finding
     from kb.knowledge import KnowledgeBase
 
 
 @click.command(short_help="Check the records.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "--against",
+    "revision",
+    metavar="REVISION",
+    help="Tell what merging the checkout into REVISION (origin/main) changes, and what is against it.",
+)
 @click.option("--fix", is_flag=True, help="Mend in the checkout what can be mended safely.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "github"]),
+    type=click.Choice(["text", "json", "github", "markdown"]),
     default="text",
     show_default=True,
-    help="Lines to read, JSON, or the annotations of a GitHub workflow.",
+    help="Lines to read, JSON, the annotations of a GitHub workflow, or a comment for a pull request.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--strict", is_flag=True, help="Let warnings fail too.")
 @with_kb
-def command(kb: "KnowledgeBase", paths: tuple[str, ...], fix: bool, form: str, as_json: bool, strict: bool) -> None:
+def command(
+    kb: KnowledgeBase, paths: tuple[str, ...], revision: str | None, fix: bool, form: str, as_json: bool, strict: bool
+) -> None:
     """Check files, ids, links, statuses, blocks, secrets and what the records speak of; exit 1 on errors.
 
     With PATH only what is found in that file, or below that folder, counts; the links are still checked against all.
-    """
-    from kb.checking import report
 
-    found = kb.check(fix=fix, below=[_inside(kb, path) for path in paths])
-    language = kb.config.language
-    if form == "json" or as_json:
-        print_json(report.as_json(found, language))
-    elif form == "github":
-        click.echo(report.as_github(found, language, kb.repository.prefix), nl=False)
-    elif found:
-        click.echo(report.as_text(found, language), nl=False)
-    if not as_json and form == "text":
-        click.echo(report.summary(found, language, kb.fresh().count()), err=True)
+    With --against the changed records are told in short, with those that are like them, what they contradict there and
+    on other open branches, the ids that are taken on both sides, and what will hold after the merge. Exit 1 on errors
+    in what changes, not on those that are there anyway.
+    """
+    below = [_inside(kb, path) for path in paths]
+    form = "json" if as_json else form
+    if revision is not None and fix:
+        raise usage(say("give --fix or --against, not both"))
+    found = _checked(kb, below, form, fix) if revision is None else _compared(kb, revision, below, form)
     sys.exit(1 if any(strict or finding.severity == "error" for finding in found) else 0)
 
 
-def _inside(kb: "KnowledgeBase", path: str) -> str:
+def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
+    """Check the records, print what is found and return it."""
+    from kb.checking import report
+    from kb.knowledge.checkup import checked
+
+    found, records = checked(kb, fix=fix, below=below)
+    language = kb.config.language
+    if form == "json":
+        print_json(report.as_json(found, language))
+    elif form == "github":
+        click.echo(report.as_github(found, language, kb.repository.prefix), nl=False)
+    elif form == "markdown":
+        from kb.cli import comment
+
+        click.echo(comment.found(found, kb.config.name, language), nl=False)
+    else:
+        click.echo(report.as_text(found, language), nl=False)
+        click.echo(report.summary(found, language, records), err=True)
+    return found
+
+
+def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
+    """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
+    from kb.checking import report
+    from kb.cli import comment
+    from kb.knowledge.compare import compare
+
+    comparison = compare(kb, revision, below=below)
+    language = kb.config.language
+    if form == "json":
+        print_json(comment.as_json(comparison, language))
+    elif form == "github":
+        click.echo(report.as_github(comparison.findings, language, kb.repository.prefix), nl=False)
+    else:
+        from kb.cli.ink import MARKDOWN, PLAIN
+
+        ink = MARKDOWN if form == "markdown" else PLAIN
+        click.echo(comment.compared(comparison, kb.config.name, language, ink), nl=False)
+    return comparison.findings
+
+
+def _inside(kb: KnowledgeBase, path: str) -> str:
     """Return *path* relative to the knowledge base; "" for all of it."""
     if not os.path.lexists(path):
         raise BadInput(say("there is no such file or folder"), path=path)

@@ -1,10 +1,13 @@
 """kb config."""
 
+from __future__ import annotations
+
 import os
 
 import click
 
-from kb.cli.door import json_option, print_json
+from kb.cli.door import json_option
+from kb.cli.prints import print_json
 from kb.words import say
 
 

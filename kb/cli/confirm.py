@@ -1,10 +1,12 @@
 """kb confirm."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import show_verdicts
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -15,6 +17,6 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Stamp a record as found true today; `kb check` counts its age from there."""
     show_verdicts(kb, [kb.confirm(name, scope=scope)], as_json=as_json)

@@ -1,11 +1,14 @@
 """kb doctor."""
 
+from __future__ import annotations
+
 import os
 import sys
 
 import click
 
-from kb.cli.door import json_option, print_json, spoken
+from kb.cli.door import json_option, language_in_use
+from kb.cli.prints import print_json
 from kb.words import say
 
 _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
@@ -22,7 +25,7 @@ def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
 
     root = ctx.find_root().obj or found(os.getcwd(), os.environ) or ""
     outcomes = doctor.examine(root, os.getcwd(), os.environ, fix=fix)
-    language = spoken()
+    language = language_in_use()
     if as_json:
         print_json(
             [

@@ -1,44 +1,43 @@
-"""What the commands share: open the knowledge base, print verdicts and values, know the exit codes."""
+"""What the commands share of options and of opening a knowledge base."""
+
+from __future__ import annotations
 
 import functools
-import json
-import math
 import os
-import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
 
 import click
 
-from kb.errors import KbError, exit_code
-from kb.record import Record, Status, Verdict
+from kb.cli.prints import spoken
+from kb.patterns import regex
+from kb.record import SCOPE, Status
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
-_VERDICTS = {
-    "created": say("created"),
-    "updated": say("updated"),
-    "appended": say("appended"),
-    "unchanged": say("unchanged"),
-    "conflict": say("conflict"),
-    "held": say("held"),
-    "refused": say("refused"),
-}
-_STATUSES = {
-    str(Status.PROPOSED): say("⚠️ proposed"),
-    str(Status.ACCEPTED): say("✅ accepted"),
-    str(Status.REJECTED): say("❌ rejected"),
-    str(Status.DEPRECATED): say("❌ deprecated"),
-    str(Status.SUPERSEDED): say("❌ superseded"),
-}
+_SCOPE = regex(SCOPE)
+
+
+def _scope(context: click.Context, option: click.Parameter, scope: str) -> str:
+    return proper_scope(scope)
+
+
+def proper_scope(scope: str) -> str:
+    """Return *scope* where it is "" or has the form of one; say elsewhere what a scope looks like."""
+    if scope and not _SCOPE.fullmatch(scope):
+        raise usage(say("there is no scope {scope}: it is global or project/<name>", scope=scope))
+    return scope
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print what the library returns, as JSON.")
 status_option = click.option(
     "--status", type=click.Choice([str(status) for status in Status]), help="Only this status."
 )
-scope_option = click.option("--scope", default="", help="global or project/<name>.")
+scope_option = click.option("--scope", default="", callback=_scope, help="global or project/<name>.")
 
 
 def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,42 +45,37 @@ def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.pass_context
     @functools.wraps(function)
-    def opened(ctx: click.Context, /, *args: Any, **kwargs: Any) -> Any:
-        from kb.knowledge import KnowledgeBase
-
-        place = ctx.find_root().obj
-        kb = KnowledgeBase.open(place) if not place else KnowledgeBase.at(place)
-        with kb:
+    def called(ctx: click.Context, /, *args: Any, **kwargs: Any) -> Any:
+        with opened(ctx) as kb:
             return function(kb, *args, **kwargs)
 
-    return opened
+    return called
 
 
-def spoken(context: click.Context | None = None) -> str:
-    """Return the language of the knowledge base in use, or that of the environment where there is none."""
-    from kb.config import FILE, load
-    from kb.home import found
+def opened(ctx: click.Context) -> KnowledgeBase:
+    """Open the knowledge base that the command line names, or the one around the current folder."""
+    from kb.knowledge import KnowledgeBase
 
+    place = ctx.find_root().obj
+    return KnowledgeBase.at(place) if place else KnowledgeBase.open()
+
+
+def language_in_use(context: click.Context | None = None) -> str:
+    """Return the language of the knowledge base that the command line names, or of the one around."""
     context = context or click.get_current_context(silent=True)
-    root = (context.find_root().obj if context else None) or found(os.getcwd(), os.environ)
-    try:
-        if root and os.path.isfile(os.path.join(root, FILE)):
-            return load(root).language
-    except (KbError, OSError):
-        pass
-    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"
+    return spoken((context.find_root().obj or "") if context else "")
 
 
 def usage(said: Said) -> click.UsageError:
     """Return the error for a command line that asks for what cannot be."""
-    return click.UsageError(said.in_language(spoken()))
+    return click.UsageError(said.in_language(language_in_use()))
 
 
-def scope_wanted(kb: "KnowledgeBase", scope: str, project: str) -> str:
+def scope_wanted(kb: KnowledgeBase, scope: str, project: str) -> str:
     """Return the scope that the options --scope and --project name; without them, that of the current folder."""
     if scope and project and scope != f"project/{project}":
         raise usage(say("give --scope or --project, not both"))
-    return scope or (f"project/{project}" if project else kb.project(os.getcwd()))
+    return scope or (proper_scope(f"project/{project}") if project else kb.project(os.getcwd()))
 
 
 def kind_wanted(word: str) -> tuple[str, ...]:
@@ -99,79 +93,3 @@ def kind_wanted(word: str) -> tuple[str, ...]:
 def one(word: str | None) -> tuple[str, ...]:
     """Return *word* for a filter; none for ""."""
     return (word,) if word else ()
-
-
-def warn(kb: "KnowledgeBase", said: Said) -> None:
-    """Say something on stderr, in the language of *kb*."""
-    click.echo(kb.words(said), err=True)
-
-
-def name_broken(kb: "KnowledgeBase") -> None:
-    """Name on stderr the files that are no readable records and were therefore left out of an answer."""
-    broken = kb.broken()
-    for error in broken:
-        click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
-    if broken:
-        click.echo("    → " + kb.words(say("left out until it is mended; see: kb check")), err=True)
-
-
-def print_json(value: object) -> None:
-    """Print *value* as JSON, Chinese readable."""
-    click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2, default=str))
-
-
-def plain(value: object) -> object:
-    """Return *value* as JSON knows it: tuples that have names as objects, what is no number as text."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: plain(item) for key, item in value._asdict().items()}
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def show_verdicts(kb: "KnowledgeBase", verdicts: Sequence[Verdict], *, as_json: bool) -> NoReturn:
-    """Print *verdicts* and leave with the exit code they call for."""
-    if as_json:
-        print_json(list(verdicts))
-    else:
-        for verdict in verdicts:
-            show_verdict(kb, verdict)
-    leave_with(verdicts)
-
-
-def leave_with(verdicts: Sequence[Verdict]) -> NoReturn:
-    """Leave with the exit code that *verdicts* call for."""
-    sys.exit(exit_code({verdict.verdict for verdict in verdicts}))
-
-
-def show_verdict(kb: "KnowledgeBase", verdict: Verdict) -> None:
-    """Print one verdict: what became of it on stdout, why and what next on stderr."""
-    name = f"[{verdict.id}] " if verdict.id and verdict.verdict != "held" else ""
-    word = _VERDICTS.get(verdict.verdict)
-    click.echo(
-        f"{padded(kb.words(word) if word else verdict.verdict, 9)} {name}{verdict.title}"
-        + (f"  {verdict.path}" if verdict.path else "")
-    )
-    for reason in verdict.reasons:
-        click.echo(f"          {reason}", err=True)
-    if verdict.branch:
-        click.echo(f"          ⎇ {verdict.branch}", err=True)
-    for similar in verdict.similar:
-        click.echo(f"          ≈ {similar.score:.2f} [{similar.id}] {similar.title}", err=True)
-    if verdict.next:
-        click.echo(f"          → {verdict.next}", err=True)
-
-
-def record_line(record: Record, language: str) -> str:
-    """Return one line about *record*."""
-    label = _STATUSES.get(record.status)
-    return f"{record.id:6} {label.in_language(language) if label else record.status}  {record.title}  ({record.scope})"
-
-
-def padded(text: str, width: int) -> str:
-    """Return *text* with spaces up to *width* columns of a terminal, where a Chinese character takes two."""
-    from unicodedata import east_asian_width
-
-    return text + " " * (width - sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text))

@@ -1,26 +1,33 @@
 """kb edit."""
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import os
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import scope_option, show_verdicts, with_kb
+from kb.cli.door import scope_option, with_kb
+from kb.cli.prints import show_verdicts
 from kb.errors import KbError
+from kb.patterns import regex
 from kb.record import Record, Verdict
+from kb.text import slugify
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+
+_ID = regex(r"[A-Z]{1,3}[0-9]{3,9}")
 
 
 @click.command(short_help="Edit a record in your editor.")
 @click.argument("name", metavar="ID")
 @scope_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, scope: str) -> None:
+def command(kb: KnowledgeBase, name: str, scope: str) -> None:
     """Edit a record in $EDITOR; it is checked on saving and opened again at the error."""
     record = kb.record(name, scope=scope)
     text = opened = kb.text(record)
@@ -47,12 +54,13 @@ def command(kb: "KnowledgeBase", name: str, scope: str) -> None:
             show_verdicts(kb, [verdict], as_json=False)
 
 
-def keep(kb: "KnowledgeBase", record: Record, text: str, place: str = "") -> str:
+def keep(kb: KnowledgeBase, record: Record, text: str, place: str = "") -> str:
     """Keep *text*, which cannot be written yet, in *place* or a new file of the state folder; return which."""
     kb.state.made()
     folder = kb.state.path("edits")
     os.makedirs(folder, exist_ok=True)
-    names = (f"{record.id}-{number}.md" if number > 1 else f"{record.id}.md" for number in itertools.count(1))
+    own = record.id if _ID.fullmatch(record.id) else slugify(record.id)
+    names = (f"{own}-{number}.md" if number > 1 else f"{own}.md" for number in itertools.count(1))
     place = place or next(path for name in names if not os.path.exists(path := os.path.join(folder, name)))
     with open(place, "w", encoding="utf-8", newline="") as file:
         file.write(text)

@@ -1,11 +1,13 @@
 """kb export."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import name_broken, one, scope_option, with_kb
+from kb.cli.door import one, scope_option, with_kb
+from kb.cli.prints import name_broken
 from kb.errors import BadInput
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ def command() -> None:
 @scope_option
 @click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
 @with_kb
-def wukong(kb: "KnowledgeBase", scope: str, out: str) -> None:
+def wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
     from kb.exchange.wukong import render
     from kb.knowledge import Filter

@@ -1,11 +1,14 @@
 """kb hint."""
 
+from __future__ import annotations
+
 import os
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, with_kb
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 @json_option
 @with_kb
 def command(
-    kb: "KnowledgeBase", moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str, as_json: bool
+    kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str, as_json: bool
 ) -> None:
     """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
     project = kb.project(cwd or os.getcwd())

@@ -1,10 +1,12 @@
 """kb history."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, padded, print_json, scope_option, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import padded, print_json
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Tell the life of a record from git.
 
     播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.

@@ -1,16 +1,21 @@
 """kb hooks."""
 
+from __future__ import annotations
+
 import difflib
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from kb.cli.door import json_option, print_json, spoken, usage
+from kb.cli.door import json_option, language_in_use, usage
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.hosts.install import Change
 
 
@@ -82,7 +87,7 @@ def show(as_json: bool) -> None:
     for row in rows:
         click.echo(f"{row['host']}  {row['event']:16}  {row['timeout']:>3} s  {row['command']}  ({row['path']})")
     if not rows:
-        click.echo(say("no hooks are installed; see: kb hooks install claude").in_language(spoken()), err=True)
+        click.echo(say("no hooks are installed; see: kb hooks install claude").in_language(language_in_use()), err=True)
 
 
 def _project(is_user: bool, is_project: bool) -> str:
@@ -93,19 +98,19 @@ def _project(is_user: bool, is_project: bool) -> str:
     return project_around(os.getcwd()) if is_project else ""
 
 
-def _carry_out(change: "Change", *, dry_run: bool, nothing: Said, done: Said) -> None:
+def _carry_out(change: Change, *, dry_run: bool, nothing: Said, done: Said) -> None:
     from kb.hosts.install import apply
 
     if not change.is_one:
-        click.echo(nothing.in_language(spoken()), err=True)
+        click.echo(nothing.in_language(language_in_use()), err=True)
         return
     _show_difference(change)
     if not dry_run:
         apply(change, os.environ)
-        click.echo(done.in_language(spoken()), err=True)
+        click.echo(done.in_language(language_in_use()), err=True)
 
 
-def _show_difference(change: "Change") -> None:
+def _show_difference(change: Change) -> None:
     """Print what changes, as a unified diff."""
     sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]

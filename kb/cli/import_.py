@@ -1,15 +1,18 @@
 """kb import."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kb.cli.door import json_option, print_json, scope_option, scope_wanted, show_verdict, warn, with_kb
+from kb.cli.door import json_option, scope_option, scope_wanted, with_kb
+from kb.cli.prints import print_json, show_verdict, warn
 from kb.errors import EXIT_REFUSED, BadInput, BadRecord, KbError
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def command() -> None:
 @dry_option
 @json_option
 @with_kb
-def adr(kb: "KnowledgeBase", paths: tuple[str, ...], project: str, scope: str, dry_run: bool, as_json: bool) -> None:
+def adr(kb: KnowledgeBase, paths: tuple[str, ...], project: str, scope: str, dry_run: bool, as_json: bool) -> None:
     """Import decision records: Nygard, MADR 2 to 4, adr-tools, log4brains.
 
     PATH is a file, or a folder whose markdown files are read. What is no decision record is named with the reason, and
@@ -54,7 +57,7 @@ def adr(kb: "KnowledgeBase", paths: tuple[str, ...], project: str, scope: str, d
 
     wanted = scope_wanted(kb, scope, project)
     files = dict(pair for path in paths for pair in markdown_files(path))
-    found, skipped = _read(kb, files)
+    found, skipped = _read(kb, files, paths)
     resolution = resolve(found)
     remarks = [Remark(item.path, note) for item in found for note in item.notes]
     remarks += [Remark(problem.path, problem.said) for problem in resolution.problems]
@@ -70,7 +73,7 @@ def adr(kb: "KnowledgeBase", paths: tuple[str, ...], project: str, scope: str, d
 @dry_option
 @json_option
 @with_kb
-def wukong(kb: "KnowledgeBase", file: str, project: str, scope: str, dry_run: bool, as_json: bool) -> None:
+def wukong(kb: KnowledgeBase, file: str, project: str, scope: str, dry_run: bool, as_json: bool) -> None:
     """Import the anchors of FILE, in which each stands under its `## [D001] title`."""
     from kb.exchange.wukong import parse
 
@@ -107,7 +110,7 @@ def _name(place: str, start: str) -> str:
     return os.path.relpath(place, start).replace(os.sep, "/").encode("utf-8", "replace").decode()
 
 
-def _read(kb: "KnowledgeBase", files: dict[str, str]) -> tuple[list["Imported"], list[KbError]]:
+def _read(kb: KnowledgeBase, files: dict[str, str], given: Sequence[str]) -> tuple[list[Imported], list[KbError]]:
     """Return the decision records in *files* (place → name), and for every other file why it is none."""
     from kb.exchange.adr import read_adr
     from kb.front import decode
@@ -117,6 +120,8 @@ def _read(kb: "KnowledgeBase", files: dict[str, str]) -> tuple[list["Imported"],
     with _bar(kb, say("reading"), len(files)) as progress:
         for number, (place, name) in enumerate(files.items(), 1):
             try:
+                if os.path.islink(place) and place not in given:
+                    raise BadInput(say("the file is no plain file"), path=name)
                 found.append(read_adr(decode(_bytes(place, name), name), name))
             except (BadRecord, BadInput) as error:
                 skipped.append(error)
@@ -150,13 +155,13 @@ def _text(file: str) -> str:
 # -- writing and telling --------------------------------------------------------------------------
 
 
-def _brought(kb: "KnowledgeBase", records: "Sequence[Record]", origin: str, dry_run: bool) -> "list[Verdict]":
+def _brought(kb: KnowledgeBase, records: Sequence[Record], origin: str, dry_run: bool) -> list[Verdict]:
     with _bar(kb, say("writing"), len(records)) as progress:
         return kb.import_records(records, origin=origin, progress=progress, dry_run=dry_run)
 
 
 @contextmanager
-def _bar(kb: "KnowledgeBase", label: Said, length: int) -> Iterator[Callable[[int], None]]:
+def _bar(kb: KnowledgeBase, label: Said, length: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on a terminal; give what is told how many are done."""
     if not sys.stderr.isatty():
         yield lambda done: None
@@ -166,7 +171,7 @@ def _bar(kb: "KnowledgeBase", label: Said, length: int) -> Iterator[Callable[[in
 
 
 def _report(
-    kb: "KnowledgeBase", verdicts: "list[Verdict]", remarks: list[Remark], skipped: list[KbError], as_json: bool
+    kb: KnowledgeBase, verdicts: list[Verdict], remarks: list[Remark], skipped: list[KbError], as_json: bool
 ) -> None:
     """Print what became of everything, and leave with the exit code it calls for: 1 where nothing could be read."""
     language = kb.config.language

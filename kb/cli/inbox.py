@@ -1,10 +1,12 @@
 """kb inbox."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, print_json, show_verdicts, with_kb
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json, show_verdicts
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @command.command("list", short_help="List what is held.")
 @json_option
 @with_kb
-def list_(kb: "KnowledgeBase", as_json: bool) -> None:
+def list_(kb: KnowledgeBase, as_json: bool) -> None:
     """List what is held: name, how often it was seen, kind and title."""
     from kb.knowledge.life import kind_label
 
@@ -40,7 +42,7 @@ def list_(kb: "KnowledgeBase", as_json: bool) -> None:
 @command.command("show", short_help="Print one held candidate.")
 @click.argument("name")
 @with_kb
-def show(kb: "KnowledgeBase", name: str) -> None:
+def show(kb: KnowledgeBase, name: str) -> None:
     """Print one held candidate with the reasons and its sightings, as JSON."""
     from kb.candidate import as_json
 
@@ -52,7 +54,7 @@ def show(kb: "KnowledgeBase", name: str) -> None:
 @click.argument("name")
 @json_option
 @with_kb
-def promote(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+def promote(kb: KnowledgeBase, name: str, as_json: bool) -> None:
     """Let a held candidate through the gate on your word; duplicates and contradictions are still looked for."""
     show_verdicts(kb, [kb.promote(name)], as_json=as_json)
 
@@ -60,7 +62,7 @@ def promote(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
 @command.command("drop", short_help="Forget a held candidate.")
 @click.argument("name")
 @with_kb
-def drop(kb: "KnowledgeBase", name: str) -> None:
+def drop(kb: KnowledgeBase, name: str) -> None:
     """Forget a held candidate; the history of the inbox keeps it."""
     entry = kb.drop(name)
     click.echo(f"{kb.words(say('dropped'))}  {entry.candidate.title}")

@@ -1,5 +1,7 @@
 """kb init."""
 
+from __future__ import annotations
+
 import os
 
 import click

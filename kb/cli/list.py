@@ -1,21 +1,13 @@
 """kb list."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import (
-    json_option,
-    kind_wanted,
-    name_broken,
-    one,
-    print_json,
-    record_line,
-    scope_option,
-    status_option,
-    with_kb,
-)
+from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
+from kb.cli.prints import name_broken, name_unknown, print_json, record_line
 from kb.kinds import KINDS
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -32,7 +24,7 @@ if TYPE_CHECKING:
 @json_option
 @with_kb
 def command(
-    kb: "KnowledgeBase",
+    kb: KnowledgeBase,
     kind: str,
     category: str | None,
     status: str | None,
@@ -48,6 +40,8 @@ def command(
     since = kb.day_named(since) if since else ""
     records = kb.records(Filter(kind_wanted(kind), one(status), one(scope), tag, since))
     name_broken(kb)
+    if not records:
+        name_unknown(kb, scope)
     if category:
         names = {k.name for k in KINDS if k.category == category}
         records = [record for record in records if record.kind in names]

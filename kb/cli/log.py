@@ -1,10 +1,12 @@
 """kb log."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, padded, print_json, scope_option, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import padded, print_json
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, patch: bool, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, patch: bool, scope: str, as_json: bool) -> None:
     """Print who changed a record, when and with which operation, newest first."""
     if patch:
         click.echo(kb.patches(name, scope=scope))

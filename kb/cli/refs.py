@@ -1,10 +1,12 @@
 """kb refs."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, padded, print_json, scope_option, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import padded, print_json
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ _RELATIONS = {"cites": say("cites"), "supersedes": say("supersedes"), "amends": 
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     """Tell what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
     links = kb.refs(name, scope=scope)
     if as_json:

@@ -1,11 +1,14 @@
 """kb review."""
 
+from __future__ import annotations
+
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, print_json, show_verdicts, with_kb
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json, show_verdicts
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -20,14 +23,19 @@ def command(ctx: click.Context, as_json: bool) -> None:
         with_kb(_list)(as_json)
 
 
-def _list(kb: "KnowledgeBase", as_json: bool) -> None:
-    reviews = kb.reviews()
+def _list(kb: KnowledgeBase, as_json: bool) -> None:
+    from kb.knowledge.review import age
+    from kb.knowledge.standing import judged
+
+    reviews = judged(kb, kb.reviews())
     if as_json:
         print_json(reviews)
         return
     for review in reviews:
         old = ", ".join(f"[{old.id}] {old.title}" for old in kb.sides(review.branch).old)
-        click.echo(f"{review.branch}  ({review.since[:10]}, {review.host or '?'}/{review.session or '?'})")
+        since = kb.words(age(review, kb.today()))
+        about = ", ".join(filter(None, (since, f"{review.host or '?'}/{review.session or '?'}", review.standing)))
+        click.echo(f"{review.branch}  ({about})")
         click.echo(f"    + [{review.record.id}] {review.record.title}\n    − {old}")
 
 
@@ -35,7 +43,7 @@ def _list(kb: "KnowledgeBase", as_json: bool) -> None:
 @click.argument("name", metavar="BRANCH|ID")
 @json_option
 @with_kb
-def show(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+def show(kb: KnowledgeBase, name: str, as_json: bool) -> None:
     """Print both sides of a review beside each other, why they contradict, and the diff."""
     sides = kb.sides(name)
     if as_json:
@@ -53,7 +61,7 @@ def show(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
 @click.argument("name", metavar="BRANCH|ID")
 @json_option
 @with_kb
-def accept(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+def accept(kb: KnowledgeBase, name: str, as_json: bool) -> None:
     """Do here what merging the pull request would do."""
     show_verdicts(kb, [kb.accept(name)], as_json=as_json)
 
@@ -62,7 +70,7 @@ def accept(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
 @click.argument("name", metavar="BRANCH|ID")
 @json_option
 @with_kb
-def reject(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
+def reject(kb: KnowledgeBase, name: str, as_json: bool) -> None:
     """Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/."""
     show_verdicts(kb, [kb.reject(name)], as_json=as_json)
 
@@ -72,7 +80,7 @@ def reject(kb: "KnowledgeBase", name: str, as_json: bool) -> None:
 @click.option("--remote", default="origin", show_default=True, help="Where to.")
 @click.option("--open", "open_it", is_flag=True, help="Run gh or glab, where it is installed.")
 @with_kb
-def push(kb: "KnowledgeBase", name: str, remote: str, open_it: bool) -> None:
+def push(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> None:
     """Push the branch of a review and print the command that opens the pull or merge request."""
     for line in kb.request(name, remote, open_it=open_it):
         click.echo(line)

@@ -1,10 +1,12 @@
 """kb rm."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import show_verdicts
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -16,6 +18,6 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, why: str, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, why: str, scope: str, as_json: bool) -> None:
     """Mark a record deprecated. The file stays: what was once decided can be looked up; its number is not reused."""
     show_verdicts(kb, [kb.change_status(name, "deprecated", why=why, scope=scope)], as_json=as_json)

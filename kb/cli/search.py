@@ -1,11 +1,12 @@
 """kb search."""
 
-import os
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, kind_wanted, name_broken, one, print_json, scope_option, status_option, with_kb
+from kb.cli import answers
+from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @json_option
 @with_kb
 def command(
-    kb: "KnowledgeBase",
+    kb: KnowledgeBase,
     words: tuple[str, ...],
     kind: str,
     status: str | None,
@@ -37,12 +38,4 @@ def command(
 
     since = kb.day_named(since) if since else ""
     wanted = Filter(kind_wanted(kind), one(status), one(scope), tag, since)
-    answers = kb.recall(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
-    name_broken(kb)
-    if as_json:
-        print_json([{**a.record._asdict(), "score": a.score, "snippet": a.snippet} for a in answers])
-        return
-    for answer in answers:
-        click.echo(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
-        if answer.snippet:
-            click.echo(f"       {answer.snippet}")
+    answers.search(kb, words, wanted=wanted, limit=limit, as_json=as_json)

@@ -1,11 +1,14 @@
 """kb session."""
 
+from __future__ import annotations
+
 import os
-from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.door import json_option, leave_with, print_json, show_verdict, with_kb
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import leave_with, print_json, show_verdict
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -22,7 +25,7 @@ def command() -> None:
 @click.option("--cwd", default="", help="The folder the session worked in (default: the one in the file).")
 @json_option
 @with_kb
-def save(kb: "KnowledgeBase", transcript: str, session: str, cwd: str, as_json: bool) -> None:
+def save(kb: KnowledgeBase, transcript: str, session: str, cwd: str, as_json: bool) -> None:
     """Put what a session decided through the gate and archive it under content/sessions/."""
     saved = kb.save_session(transcript, session=session, folder=cwd, host="cli")
     if as_json:
@@ -42,7 +45,7 @@ def save(kb: "KnowledgeBase", transcript: str, session: str, cwd: str, as_json: 
 @click.option("--since", default="", help="today, yesterday, week, or a day (2026-11-21).")
 @json_option
 @with_kb
-def list_(kb: "KnowledgeBase", project: str, since: str, as_json: bool) -> None:
+def list_(kb: KnowledgeBase, project: str, since: str, as_json: bool) -> None:
     """List the archived sessions, oldest first."""
     from kb.knowledge.archive import YESTERDAY
 
@@ -60,7 +63,7 @@ def list_(kb: "KnowledgeBase", project: str, since: str, as_json: bool) -> None:
 @command.command("load", short_help="Print an archived session to go on from.")
 @click.argument("name")
 @with_kb
-def load(kb: "KnowledgeBase", name: str) -> None:
+def load(kb: KnowledgeBase, name: str) -> None:
     """Print the compact form of an archived session, with pointers to the rest; a unique part of its name will do."""
     session = kb.session_named(name)
     click.echo(kb.session_file(session.name))

@@ -1,10 +1,12 @@
 """kb show."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, print_json, scope_option, with_kb
+from kb.cli import answers
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -17,14 +19,6 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, short: bool, strict: bool, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, short: bool, strict: bool, scope: str, as_json: bool) -> None:
     """Print the file of a record, or its short form."""
-    record = kb.record(name, scope=scope)
-    if as_json:
-        print_json(record)
-    elif short or strict:
-        from kb import short as forms
-
-        click.echo(forms.short(record, kb.config.language, strict=strict))
-    else:
-        click.echo(kb.text(record), nl=False)
+    answers.show(kb, name, short=short, strict=strict, scope=scope, as_json=as_json)

@@ -1,11 +1,13 @@
 """kb spawn."""
 
+from __future__ import annotations
+
 import os
-from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli.door import with_kb
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -16,6 +18,6 @@ if TYPE_CHECKING:
 @click.option("--task", required=True, help="Its task.")
 @click.option("--session", default="", help="The session that calls it.")
 @with_kb
-def command(kb: "KnowledgeBase", avatar: str, task: str, session: str) -> None:
+def command(kb: KnowledgeBase, avatar: str, task: str, session: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
     click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd())))

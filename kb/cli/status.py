@@ -1,11 +1,13 @@
 """kb status."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import show_verdicts
 from kb.record import Status
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -18,6 +20,6 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", name: str, status: str, why: str, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, name: str, status: str, why: str, scope: str, as_json: bool) -> None:
     """Give a record another status, where the table of transitions allows it."""
     show_verdicts(kb, [kb.change_status(name, status, why=why, scope=scope)], as_json=as_json)

@@ -1,10 +1,12 @@
 """kb supersede."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import json_option, scope_option, show_verdicts, with_kb
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import show_verdicts
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -17,6 +19,6 @@ if TYPE_CHECKING:
 @scope_option
 @json_option
 @with_kb
-def command(kb: "KnowledgeBase", old: str, new: str, in_part: bool, scope: str, as_json: bool) -> None:
+def command(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope: str, as_json: bool) -> None:
     """Replace a record by a newer one; both ends are written in one commit."""
     show_verdicts(kb, [kb.supersede(old, by=new, in_part=in_part, scope=scope)], as_json=as_json)

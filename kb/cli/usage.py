@@ -1,8 +1,11 @@
 """Show what is wrong with a command line, in the language of the knowledge base."""
 
+from __future__ import annotations
+
 import click
 
-from kb.cli.door import spoken
+from kb.cli.door import language_in_use
+from kb.knowledge.failures import safe
 from kb.words import Said, say
 
 
@@ -12,8 +15,8 @@ def show_usage(error: click.ClickException) -> None:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return
-    language = spoken(context)
-    click.echo(f"kb: {reason(error).in_language(language)}", err=True)
+    language = language_in_use(context)
+    click.echo(safe(f"kb: {reason(error).in_language(language)}"), err=True)
     path = context.command_path if context else "kb"
     click.echo(f"    → {say('see: {command} --help', command=path).in_language(language)}", err=True)
 

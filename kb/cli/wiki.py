@@ -1,10 +1,12 @@
 """kb wiki."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import click
 
-from kb.cli.door import name_broken, with_kb
+from kb.cli.door import with_kb
+from kb.cli.prints import name_broken
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -19,7 +21,7 @@ def command() -> None:
 @click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
 @click.option("--strict/--no-strict", default=True, show_default=True, help="Take warnings of mkdocs for errors.")
 @with_kb
-def build(kb: "KnowledgeBase", out: str, strict: bool) -> None:
+def build(kb: KnowledgeBase, out: str, strict: bool) -> None:
     """Build the wiki as files that a browser opens, and print the path of the first page."""
     from kb.wiki.build import build as built
 
@@ -31,7 +33,7 @@ def build(kb: "KnowledgeBase", out: str, strict: bool) -> None:
 @command.command("serve", short_help="Serve the wiki.")
 @click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
 @with_kb
-def serve(kb: "KnowledgeBase", address: str) -> None:
+def serve(kb: KnowledgeBase, address: str) -> None:
     """Show the wiki in a browser until you stop it; it follows the records as they change."""
     from kb.wiki.build import serve as served
 

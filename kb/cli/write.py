@@ -1,16 +1,20 @@
 """kb write."""
 
-import sys
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 import click
 
-from kb.candidate import AREAS, MAX_INPUT
-from kb.cli.door import json_option, name_broken, print_json, show_verdicts, usage
+from kb.candidate import AREAS
+from kb.cli import answers
+from kb.cli.door import json_option, opened, usage
+from kb.cli.prints import print_json
 from kb.kinds import KINDS
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.record import Candidate
 
 _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
@@ -62,43 +66,12 @@ def command(
         return
     if source and any(value not in (None, ()) for value in given.values()):
         raise usage(say("give a file, - for stdin, or --kind and --title"))
-    candidates = (
-        candidate.parse(_read(source), "stdin" if source == "-" else source) if source else [_from_options(given)]
-    )
-    _write(ctx, candidates, dry_run, as_json)
+    with opened(ctx) as kb:
+        candidates = answers.handed_in(source) if source else [_from_options(given)]
+        ctx.exit(answers.write(kb, candidates, dry_run=dry_run, as_json=as_json))
 
 
-def _write(ctx: click.Context, candidates: "list[Candidate]", dry_run: bool, as_json: bool) -> None:
-    import os
-
-    from kb.cli.door import with_kb
-
-    @with_kb
-    def written(kb: Any) -> None:
-        verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run)
-        name_broken(kb)
-        show_verdicts(kb, verdicts, as_json=as_json)
-
-    written()
-
-
-def _read(source: str) -> bytes:
-    from kb.errors import BadInput
-
-    try:
-        if source == "-":
-            data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
-        else:
-            with open(source, "rb") as file:
-                data = file.read(MAX_INPUT + 1)
-    except OSError as error:
-        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=source) from None
-    if len(data) > MAX_INPUT:
-        raise BadInput(say("the input has more than {limit} bytes", limit=MAX_INPUT), path=source)
-    return data
-
-
-def _from_options(given: dict[str, Any]) -> "Candidate":
+def _from_options(given: dict[str, Any]) -> Candidate:
     from kb import candidate
 
     if not given["kind"] or not given["title"]:

@@ -4,9 +4,10 @@ Nothing of a body is lost: what has no place of its own stays under its heading,
 Consequences become the section `impact`; "because …" of a MADR outcome becomes `why`, word for word.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from kb.errors import BadRecord
 from kb.exchange.adrfields import (
@@ -29,7 +30,11 @@ from kb.kinds import section_named
 from kb.patterns import regex
 from kb.record import Record, Section, Status
 from kb.text import has_cjk, one_line
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Imported(NamedTuple):

@@ -3,13 +3,16 @@
 A word that is not certain is never guessed: the caller keeps the text and says so.
 """
 
+from __future__ import annotations
+
 import re
 from datetime import date
-from typing import NamedTuple
+from functools import lru_cache
 
 from kb.kinds import section_named
 from kb.patterns import regex
 from kb.record import Status
+from kb.values import NamedTuple
 
 _STATUS_WORDS = {
     Status.ACCEPTED: "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"
@@ -53,6 +56,7 @@ class StatusRead(NamedTuple):
     """True where a part of the record is superseded: it stays accepted for the rest."""
 
 
+@lru_cache(maxsize=64)
 def read_status(text: str) -> StatusRead:
     """Return the status that the free *text* of a status field tells, in English or Chinese."""
     first = text.strip().partition("\n")[0]
@@ -227,6 +231,7 @@ _NUMBERING = regex(r"(?:\d+(?:\.\d+)*[.)、]?\s+|\d+[.)、]\s*|[一二三四五�
 _TAIL = regex(r"\s*(?=[(（/])")
 
 
+@lru_cache(maxsize=256)
 def section_meant(heading: str) -> str:
     """Return the canonical name of the section that *heading* begins, "status", or "".
 

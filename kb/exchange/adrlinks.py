@@ -4,14 +4,19 @@ Only statements whose subject is the record itself count ("Superseded by …", "
 sentence about other records is no link.
 """
 
+from __future__ import annotations
+
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from kb.fences import code_lines
 from kb.front import lines
 from kb.patterns import regex
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Link(NamedTuple):

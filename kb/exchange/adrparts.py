@@ -1,14 +1,16 @@
 """Cut a foreign decision record into headings, texts and field lines, whatever its dialect."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kb.exchange.adrfields import read_date, read_status
 from kb.fences import code_lines
 from kb.front import lines
 from kb.patterns import regex
 from kb.text import has_cjk, one_line
+from kb.values import NamedTuple
 
 
 class Part(NamedTuple):

@@ -1,15 +1,17 @@
 """Settle a whole import of decision records: ids from numbers, links between files, statuses that agree."""
 
+from __future__ import annotations
+
 import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from kb.exchange.adr import Imported
 from kb.exchange.adrfields import is_day_first, read_date, stem_of
 from kb.exchange.adrlinks import Link, same_folder
 from kb.record import LIVE, Record, Status
+from kb.values import NamedTuple
 from kb.words import Said, say
 
 
@@ -135,17 +137,17 @@ def _edges(imports: Sequence[Imported], problems: list[Problem]) -> list[Edge]:
             elif files.named(link, item.path) != [place]:
                 problems.append(Problem(item.path, _unresolved(link, [imports[other].path for other in found])))
     full = {pair for pair, kinds in said.items() if "supersedes" in kinds and "in part" not in kinds}
-    edges: list[Edge] = []
+    edges: dict[Edge, None] = {}
     for new, old in sorted(said, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
         if (new, old) not in full:
-            edges.append(Edge(new, old, "amends"))
+            edges[Edge(new, old, "amends")] = None
         elif Edge(old, new, "supersedes") in edges:
             problems.append(
                 Problem(imports[new].path, say("{path} and this file supersede each other", path=imports[old].path))
             )
         else:
-            edges.append(Edge(new, old, "supersedes"))
-    return edges
+            edges[Edge(new, old, "supersedes")] = None
+    return list(edges)
 
 
 def _unresolved(link: Link, candidates: list[str]) -> Said:

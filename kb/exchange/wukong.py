@@ -1,14 +1,15 @@
 """Read and write the single-file form `anchors.md`: many anchors, each under `## [D001] title`.
 
 A file in the canonical form comes back byte for byte. What a file does otherwise (other labels, more fields, a `---`
-between anchors, text between them) is kept in `extra["anchors_md"]`, so that it comes back too; only runs of blank
-lines and CRLF do not. Inside a section headings count from `####`; in a record from `###`.
+between anchors, text between them, more or fewer blank lines) is kept in `extra["anchors_md"]`, so that it comes back
+too; only CRLF and blanks inside a heading do not. Inside a section headings count from `####`; in a record from `###`.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 from kb.blocks import contained, escape
 from kb.errors import BadRecord
@@ -20,7 +21,11 @@ from kb.kinds import BY_PREFIX, section_label, section_named
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Section
 from kb.text import one_line
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 USER_HEADING = "User notes (用户笔记)"
 
@@ -29,6 +34,8 @@ _TOP = regex(r" {0,3}##?(?:[ \t]|$)")
 _SECTION = regex(r" {0,3}###[ \t]+(.*?)[ \t]*$")
 _RULE = regex(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
 _HASHES = regex(r"( {0,3})(#+)(?=[ \t\n]|$)")
+_MOST_BLANK = 10_000
+"""So many line ends in a row are believed to have stood in a file."""
 _PATH = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
 
@@ -40,6 +47,8 @@ class _Region(NamedTuple):
     line: int
     rows: list[str]
     code: set[int]
+    is_last: bool
+    """Nothing stands behind it in the file."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -65,7 +74,7 @@ def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
             continue
         end = next((n for n in range(number + 1, len(rows)) if n not in fenced and _TOP.match(rows[n])), len(rows))
         inside = {n - number - 1 for n in range(number + 1, end) if n in fenced}
-        region = _Region(match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside)
+        region = _Region(match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside, end == len(rows))
         records.append(_record(region, match[1], "".join(before), language, scope, path))
         before, number = [], end
     if not records:
@@ -90,16 +99,16 @@ def _fenced(rows: list[str]) -> set[int]:
 
 
 def _record(region: _Region, prefix: str, before: str, language: str, scope: str, path: str) -> Record:
-    form: dict[str, Any] = {"before": before} if before.strip() else {}
+    form: dict[str, Any] = {"before": before} if before else {}
     cut = [n for n, row in enumerate(region.rows) if n not in region.code and _SECTION.match(row.rstrip("\n"))]
     ends = [*cut, len(region.rows)]
     head = _promoted(region.rows[: ends[0]], 0, region.code)
     texts = [_promoted(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
-    last = texts[-1] if texts else head
-    if _RULE.search(last):
-        form["rule"] = True
-        last = _RULE.sub("", last)
-        head, texts = (head, [*texts[:-1], last]) if texts else (last, texts)
+    *above, last = [head, *texts]
+    if rule := _RULE.search(last):
+        last = last[: rule.start()]
+        form["rule"] = True if rule[0] == _rule(last, region.is_last) else rule[0]
+        head, *texts = [*above, last]
     values, rest = _read_head(head)
     headings = [_heading_of(region.rows[n]) for n in cut]
     sections = _sections(headings, texts, rest)
@@ -112,7 +121,7 @@ def _record(region: _Region, prefix: str, before: str, language: str, scope: str
     if "impact" not in values:
         record = record._replace(impact=impact_paths(record.section("impact")))
     form |= _departures(record, head.strip("\n"), rest, texts, language, scope)
-    return _with_form(record, form)
+    return _with_form(record, form | _uneven([head, *texts], form, region.is_last))
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,6 +165,43 @@ def _departures(record: Record, head: str, rest: str, texts: list[str], language
     return form
 
 
+def _uneven(texts: Sequence[str], form: Mapping[str, Any], is_last: bool) -> dict[str, Any]:
+    """Return the line ends around *texts*, which follow the headings of an anchor, where they are not the usual ones.
+
+    They are two numbers for each text; the last one is left out where it is the usual one.
+    """
+    found: list[int] = []
+    usual: list[int] = []
+    for number, text in enumerate(texts):
+        core = text.strip("\n")
+        lead = len(text) - len(text.lstrip("\n"))
+        found += [lead, len(text) - lead - len(core)]
+        usual += _usual_gaps(number, core, form, _behind(form, number + 1 == len(texts), is_last))
+    if found == usual:
+        return {}
+    return {"gaps": found[:-1] if found[-1] == usual[-1] else found}
+
+
+def _behind(form: Mapping[str, Any], ends: bool, is_last: bool) -> int:
+    """Return how many line ends usually follow a text: 2, unless a rule or the end of the file does.
+
+    *ends*: it is the last text of its anchor, which *is_last* in the file or not.
+    """
+    return 2 if not ends else 0 if form.get("rule") else 1 if is_last else 2
+
+
+def _usual_gaps(number: int, text: str, form: Mapping[str, Any], behind: int) -> list[int]:
+    """Return how many line ends stand before and behind a *text* in the canonical form; *number* 0 is the head."""
+    if not text:
+        return [1 if behind == 2 else 0, 0]
+    return [1 if number == 0 or form.get("loose") else 0, behind]
+
+
+def _rule(text: str, is_last: bool) -> str:
+    """Return the line that closes an anchor behind its last *text*, in the canonical form."""
+    return ("\n\n" if text.strip("\n") else "\n") + ("---\n" if is_last else "---\n\n")
+
+
 def impact_paths(text: str) -> tuple[str, ...]:
     """Return the paths that the list items of an impact section begin with: "- `src/llm/`: …"."""
     found = (match[1] for match in map(_PATH.match, text.split("\n")) if match)
@@ -185,30 +231,49 @@ def render(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str
 
     The uid is not written: it belongs to the store.
     """
-    return "\n".join(_anchor(record, language, scope) for record in records)
+    last = len(records) - 1
+    return "".join(_anchor(record, language, scope, is_last=number == last) for number, record in enumerate(records))
 
 
-def _anchor(record: Record, language: str, scope: str) -> str:
+def _anchor(record: Record, language: str, scope: str, *, is_last: bool) -> str:
     form = record.extra.get(FORM)
     form = form if isinstance(form, Mapping) else {}
+    after = str(form.get("after") or "")
+    if after and not is_last:
+        after = after.rstrip("\n") + "\n\n"
     preamble = next((s.text.strip("\n") for s in record.sections if not s.name and s.heading in PREAMBLES), "")
     head = _kept_head(record, form, preamble, language, scope)
-    blocks = [f"## [{record.id}] {one_line(record.title)}\n", _shifted(contained(head), 1) + "\n" if head else ""]
-    gap = "\n" if form.get("loose") else ""
+    pieces = [(f"## [{record.id}] {one_line(record.title)}\n", _shifted(contained(head), 1))]
     for section in record.sections:
         if section.name or section.heading not in PREAMBLES:
-            blocks.append(f"### {heading_for(section, language)}\n{gap}{_inside(section.text)}")
+            text = _shifted(escape(section.text.strip("\n")), 1)  # no rank above its own, no fence left open
+            pieces.append((f"### {heading_for(section, language)}\n", text))
     if record.user.strip():
-        blocks.append(f"### {USER_HEADING}\n{gap}{_shifted(contained(record.user.strip(chr(10))), 3)}\n")
-    blocks.append("---\n" if form.get("rule") else "")
-    after = str(form.get("after") or "")
-    return str(form.get("before") or "") + "\n".join(filter(None, blocks)) + (f"\n{after}" if after else "")
+        pieces.append((f"### {USER_HEADING}\n", _shifted(contained(record.user.strip("\n")), 3)))
+    return str(form.get("before") or "") + _joined(pieces, form, is_last=is_last and not after) + after
 
 
-def _inside(text: str) -> str:
-    """Return a section's *text* as it stands under its heading: no rank above its own, no fence left open."""
-    bare = text.strip("\n")
-    return _shifted(escape(bare), 1) + "\n" if bare else ""
+def _joined(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *, is_last: bool) -> str:
+    """Return headings with their texts, the line ends around these as the file had them."""
+    found: list[str] = []
+    for number, (heading, text) in enumerate(pieces):
+        behind = _behind(form, number + 1 == len(pieces), is_last)
+        gaps = _kept_gaps(form, number, len(pieces), text, behind) or _usual_gaps(number, text, form, behind)
+        found += [heading, "\n" * gaps[0], text, "\n" * gaps[1]]
+    if rule := form.get("rule"):
+        is_fit = isinstance(rule, str) and (is_last or rule.endswith("\n"))
+        found.append(rule if is_fit else _rule(pieces[-1][1], is_last))
+    return "".join(found)
+
+
+def _kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str, behind: int) -> list[int]:
+    """Return the line ends around a *text* as the file had them; none where they do not fit what has changed since."""
+    gaps = form.get("gaps")
+    if not isinstance(gaps, list) or not 0 <= 2 * pieces - len(gaps) <= 1:
+        return []
+    kept = (gaps if len(gaps) == 2 * pieces else [*gaps, behind if text else 0])[2 * number : 2 * number + 2]
+    is_fit = all(type(n) is int and 0 <= n <= _MOST_BLANK for n in kept)
+    return kept if is_fit and (kept[1] == 0 if not text else kept[1] > 0 or behind < 2) else []
 
 
 def _head(record: Record, preamble: str, language: str, scope: str) -> str:

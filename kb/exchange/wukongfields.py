@@ -1,14 +1,19 @@
 """The field lines of an anchor in the single-file form: `**状态**: ✅ 生效`, `**Date**: 2024-01-15`."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from kb.exchange.adrfields import read_date, read_status
 from kb.kinds import BY_NAME, BY_PREFIX, kind_named
 from kb.patterns import regex
 from kb.record import Record, Status
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 FORM = "anchors_md"
 """The key in `Record.extra` that remembers how a file departs from the canonical form."""

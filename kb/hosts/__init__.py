@@ -4,11 +4,14 @@ A hook fails open: whatever goes wrong, the agent goes on, and `kb doctor` shows
 nothing to say, 1 kb failed; 2 (deny) is never used by mistake, hence no click here.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 
 from kb.home import found
+from kb.process import begin, leave
 
 USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
 EVENTS = {
@@ -27,11 +30,17 @@ MAX_PAYLOAD = 32_000_000
 
 def main(arguments: list[str] | None = None) -> None:
     """Answer one event and leave with its exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    if arguments is not None:
+        sys.exit(_code(arguments))
+    begin()
+    leave(_code(sys.argv[1:]))
+
+
+def _code(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(USAGE, file=sys.stderr)
-        sys.exit(0 if words else 1)
-    sys.exit(_write() if words[0] == "write" else _answer(words))
+        return 0 if words else 1
+    return _write() if words[0] == "write" else _answer(words)
 
 
 def _answer(words: list[str]) -> int:
@@ -83,12 +92,13 @@ def _says_nothing(event: str, payload: dict[str, object]) -> bool:
 
 def _called(event: str, payload: dict[str, object], root: str) -> int:
     from kb.hosts import claude, events
+    from kb.knowledge import failures
 
     try:
         reply = events.answered(event, payload, root)
     except Exception as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
         events.remember_failure(root, event, error)
-        print(f"kb-hook: {event}: {error}", file=sys.stderr)
+        print(failures.safe(f"kb-hook: {event}: {error}"), file=sys.stderr)
         return 1
     if output := claude.rendered(event, reply):
         sys.stdout.write(output)

@@ -1,11 +1,16 @@
 """Claude Code: how an answer is written, and where its hooks stand (https://code.claude.com/docs/en/hooks)."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.hosts.events import Reply
 
 SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart"})
@@ -28,7 +33,7 @@ a settings file asks for more.
 """
 
 
-def rendered(event: str, reply: "Reply") -> str:
+def rendered(event: str, reply: Reply) -> str:
     """Return what the hook prints for *reply*, or "" for nothing to say."""
     output: dict[str, Any] = {}
     if reply.context and event in SPEAKING:

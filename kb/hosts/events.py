@@ -1,19 +1,21 @@
 """What kb does at each event of an agent's session, whatever the host."""
 
-import json
+from __future__ import annotations
+
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
 
 from kb.errors import IndexFailed, KbError
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, failures
 from kb.record import Verdict
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
-FAILURES = "hook-failures.jsonl"
-_KEPT = 50
+if TYPE_CHECKING:
+    from typing import Any
+
 _TOLD = ("created", "updated", "appended", "conflict")
 """The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
 
@@ -31,16 +33,21 @@ def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
     """Do what *event* calls for and return the answer.
 
     What a session has brought is not lost with a failure: the wish to save it is spooled, and the failure goes on.
+    A call with which no failure came ends those of its event.
     """
+    before = failures.stamp(root)
     try:
         try:
-            return _handled(event, payload, root)
+            reply = _handled(event, payload, root)
         except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built anew
-            return _handled(event, payload, root)
+            reply = _handled(event, payload, root)
     except Exception:
         if event in SAVING:
             _keep_for_later(payload, root)
         raise
+    if any(before) and before == failures.stamp(root):
+        failures.overcome(root, os.environ, event, time.time())
+    return reply
 
 
 def _handled(event: str, payload: Mapping[str, Any], root: str) -> Reply:
@@ -143,18 +150,19 @@ SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -> bool:
     """Tell whether there is a transcript to read; one that is no file, or is *needed* and missing, is reported.
 
-    A host names the file of a session before it writes the first line to it.
+    A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
     from kb.knowledge.session import has_words, read_transcript
 
     if has_words(path):
         return True
-    if needed or os.path.exists(path):
+    is_there = os.path.exists(path)
+    if needed or is_there:
         try:
             read_transcript(path)
         except KbError as error:
-            remember_failure(kb.root, event, error)
-            print(f"kb-hook: {event}: {error}", file=sys.stderr)
+            remember_failure(kb.root, event, error, by_host=not is_there)
+            print(failures.safe(f"kb-hook: {event}: {error}"), file=sys.stderr)
     return False
 
 
@@ -191,28 +199,8 @@ def report(kb: KnowledgeBase, verdicts: Iterable[Verdict]) -> str:
     return "\n".join(rows)
 
 
-def remember_failure(root: str, event: str, error: BaseException) -> None:
-    """Keep the last failures where `kb doctor` finds them."""
-    path = os.path.join(root, ".kb", FAILURES)
-    row = {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "event": event, "error": f"{type(error).__name__}: {error}"}
-    try:
-        rows: list[str] = []
-        if os.path.exists(path):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                rows = file.read().splitlines()[-_KEPT + 1 :]
-        beside = f"{path}.{os.getpid()}"
-        with open(beside, "w", encoding="utf-8", errors="replace") as file:
-            file.write("\n".join([*rows, json.dumps(row, ensure_ascii=False)]) + "\n")
-        os.replace(beside, path)
-    except OSError:
-        return
-
-
-def failures(root: str) -> list[dict[str, str]]:
-    """Return the failures that are remembered, oldest first."""
-    try:
-        with open(os.path.join(root, ".kb", FAILURES), encoding="utf-8", errors="replace") as file:
-            rows = [json.loads(line) for line in file]
-    except (OSError, ValueError):
-        return []
-    return [{key: str(row.get(key, "")) for key in ("time", "event", "error")} for row in rows if isinstance(row, dict)]
+def remember_failure(root: str, event: str, error: BaseException, *, by_host: bool = False) -> None:
+    """Keep a failure where `kb doctor` finds it; *by_host*: the host gave nothing to work on."""
+    problem = f"{type(error).__name__}: {error}"
+    failure = failures.Failure(failures.iso(time.time()), event, problem, by_host=by_host)
+    failures.remember(root, os.environ, failure)

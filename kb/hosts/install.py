@@ -4,6 +4,8 @@ Only kb's own entries are touched. What the file was before is kept in the user'
 hooks out gives back its bytes when nobody has changed it since.
 """
 
+from __future__ import annotations
+
 import codecs
 import contextlib
 import hashlib
@@ -14,12 +16,15 @@ import shlex
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.home import state_home
 from kb.hosts import EVENTS, claude, jsontext
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 HOSTS: Mapping[str, ModuleType] = {"claude": claude}
 """The hosts kb can be connected to. A host is a module with TIMEOUTS, `settings_file` and `rendered`."""
@@ -279,13 +284,23 @@ def apply(change: Change, environment: Mapping[str, str]) -> None:
         os.unlink(path)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        beside = f"{path}.kb-{os.getpid()}"
-        with open(beside, "wb") as file:
-            file.write(change.after)
-        if change.before is not None:
-            os.chmod(beside, os.stat(path).st_mode & 0o7777)
-        os.replace(beside, path)
+        _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
     _remember(change, environment)
+
+
+def _replace(path: str, data: bytes, rights: int | None) -> None:
+    """Write a file whole or not at all, with these *rights* from its first byte on: settings may hold secrets."""
+    beside = f"{path}.kb-{os.getpid()}"
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, rights or 0o666), "wb") as file:
+            if rights is not None:
+                os.chmod(beside, rights)
+            file.write(data)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
 
 
 def _memory(path: str, environment: Mapping[str, str]) -> str:

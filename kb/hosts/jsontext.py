@@ -1,9 +1,12 @@
 """Edit JSON as text: what is not meant to change keeps its bytes, order and layout."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from kb.values import NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()

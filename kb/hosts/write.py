@@ -1,12 +1,14 @@
 """`kb-hook write`: the gate for programs, without what a person's command line costs."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
 
 from kb import candidate
 from kb.errors import KbError, exit_code
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, failures
 
 
 def written(data: bytes, folder: str) -> int:
@@ -16,7 +18,7 @@ def written(data: bytes, folder: str) -> int:
         with KnowledgeBase.open(folder, os.environ) as kb:
             verdicts = kb.write(candidates, folder=folder)
     except KbError as error:
-        print(f"kb: {error}\n    → {error.hint}", file=sys.stderr)
+        print(failures.safe(f"kb: {error}\n    → {error.hint}"), file=sys.stderr)
         return error.exit_code
     rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
     json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)

@@ -1,9 +1,11 @@
 """KnowledgeBase: the whole API. Doors call it, and nothing below it; every verb that is long has a module here."""
 
+from __future__ import annotations
+
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kb import config as settings
 from kb.errors import BadRecord, KbError, NoKnowledgeBase
@@ -16,6 +18,7 @@ from kb.store.git.repository import Repository
 from kb.store.index import Index
 from kb.store.rows import ALL, Filter
 from kb.store.state import State
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class KnowledgeBase:
     @classmethod
     def open(
         cls, start: str = "", environment: Mapping[str, str] | None = None, now: Callable[[], float] = time.time
-    ) -> "KnowledgeBase":
+    ) -> KnowledgeBase:
         """Open the knowledge base that holds for the folder *start* (default: the current one).
 
         In this order: `$KB_HOME`; the nearest folder with a `kb.toml`; `~/.kb`. Raise NoKnowledgeBase if there is none.
@@ -64,7 +67,7 @@ class KnowledgeBase:
         return cls(root, environment, now)
 
     @classmethod
-    def at(cls, root: str, environment: Mapping[str, str] | None = None) -> "KnowledgeBase":
+    def at(cls, root: str, environment: Mapping[str, str] | None = None) -> KnowledgeBase:
         """Open the knowledge base whose root is *root*; raise NoKnowledgeBase if it is none."""
         if not os.path.isfile(os.path.join(root, settings.FILE)):
             raise NoKnowledgeBase(
@@ -81,7 +84,7 @@ class KnowledgeBase:
             self._index.close()
             self._index = None
 
-    def __enter__(self) -> "KnowledgeBase":
+    def __enter__(self) -> KnowledgeBase:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -100,7 +103,8 @@ class KnowledgeBase:
     def index(self) -> Index:
         """The index, as it was last brought up to date."""
         if self._index is None:
-            self.state.made()
+            with contextlib.suppress(OSError):  # the index needs none then
+                self.state.made()
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders)
             if self._index.is_new:
@@ -193,14 +197,14 @@ class KnowledgeBase:
 
     # the inbox and the reviews
 
-    def held(self) -> "list[Held]":
+    def held(self) -> list[Held]:
         """Return what the gate keeps back."""
         from kb.knowledge import inbox
 
         inbox.sync(self)
         return inbox.everything(self)
 
-    def one_held(self, name: str) -> "Held":
+    def one_held(self, name: str) -> Held:
         """Return what is held under *name* or its beginning; raise UnknownId."""
         from kb.knowledge import inbox
 
@@ -212,19 +216,19 @@ class KnowledgeBase:
 
         return inbox.promote(self, name)
 
-    def drop(self, name: str) -> "Held":
+    def drop(self, name: str) -> Held:
         """Forget what is held under *name*."""
         from kb.knowledge import inbox
 
         return inbox.drop(self, name)
 
-    def reviews(self) -> "list[Review]":
+    def reviews(self) -> list[Review]:
         """Return the open reviews, oldest first."""
         from kb.knowledge import review
 
         return review.reviews(self)
 
-    def sides(self, name: str) -> "Sides":
+    def sides(self, name: str) -> Sides:
         """Return both sides of the review *name* (its branch, or the id of its new record)."""
         from kb.knowledge import review
 
@@ -252,7 +256,7 @@ class KnowledgeBase:
 
     def save_session(
         self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True
-    ) -> "Saved":
+    ) -> Saved:
         """Extract from a transcript, write through the gate, and keep compact form and archive."""
         from kb.knowledge import session as sessions
 
@@ -260,7 +264,7 @@ class KnowledgeBase:
 
     def save_when_due(
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
-    ) -> "Saved | None":
+    ) -> Saved | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
         from kb.knowledge.session import save_when_due
 
@@ -278,13 +282,13 @@ class KnowledgeBase:
 
         return land(self)
 
-    def sessions(self) -> "list[Session]":
+    def sessions(self) -> list[Session]:
         """Return the archived sessions, oldest first."""
         from kb.knowledge import archive
 
         return archive.sessions(self)
 
-    def session_named(self, name: str) -> "Session":
+    def session_named(self, name: str) -> Session:
         """Return the archived session that a unique part of its *name* names; raise UnknownId."""
         from kb.knowledge import archive
 
@@ -330,17 +334,18 @@ class KnowledgeBase:
     def text(self, record: Record) -> str:
         """Return the file of *record* as it stands in the checkout."""
         from kb.front import decode
+        from kb.store.files import within
 
-        with open(os.path.join(self.root, *record.path.split("/")), "rb") as file:
+        with open(within(self.root, record.path), "rb") as file:
             return decode(file.read(), record.path)
 
-    def refs(self, name: str, *, scope: str = "") -> "list[Link]":
+    def refs(self, name: str, *, scope: str = "") -> list[Link]:
         """Return what the record *name* points to and what points to it."""
         from kb.knowledge.links import links
 
         return links(self, name, scope=scope)
 
-    def log(self, name: str, *, scope: str = "") -> "list[Change]":
+    def log(self, name: str, *, scope: str = "") -> list[Change]:
         """Return the commits that touched the record *name*, newest first."""
         from kb.store.git.history import changes_of
 
@@ -352,20 +357,20 @@ class KnowledgeBase:
 
         return patches(self.repository, self.record(name, scope=scope).path)
 
-    def history(self, name: str, *, scope: str = "") -> "list[Moment]":
+    def history(self, name: str, *, scope: str = "") -> list[Moment]:
         """Return the life of the record *name*, oldest first."""
         from kb.knowledge.life import history
 
         return history(self, name, scope=scope)
 
-    def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> "list[Answer]":
+    def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
         """Return what answers *query*, best first."""
         self.look()
         from kb.knowledge.recall import recall
 
         return recall(self, query, wanted=wanted, project=project, limit=limit)
 
-    def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> "Hint":
+    def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
         """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""
         from kb.knowledge.recall import hint
 
@@ -389,7 +394,7 @@ class KnowledgeBase:
 
         return start_of_session(self, session, source=source, project=project)
 
-    def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> "list[Finding]":
+    def check(self, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
         """Return what is wrong with the records (in or *below* some paths); with *fix*, after mending what is safe."""
         from kb.knowledge.checkup import check
 

@@ -1,17 +1,22 @@
 """The archived sessions: what the folders under `content/sessions/` say, and the index of them."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.knowledge.names import CONTENT
+from kb.store.files import within
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 INDEX = "sessions.json"
@@ -35,7 +40,7 @@ class Session(NamedTuple):
     path: str
 
 
-def sessions(kb: "KnowledgeBase") -> list[Session]:
+def sessions(kb: KnowledgeBase) -> list[Session]:
     """Return the archived sessions, oldest first, and bring the session index (`.kb/sessions.json`) up to them.
 
     A folder is read again only when it is newer than the index (SHI-09: derived, can be deleted at any time).
@@ -45,7 +50,7 @@ def sessions(kb: "KnowledgeBase") -> list[Session]:
         known = _known(kept)
         since = _changed(kb.state.path(INDEX)) if known else 0
         top = os.path.join(kb.root, CONTENT, "sessions")
-        names = os.listdir(top) if os.path.isdir(top) else []
+        names = os.listdir(top) if os.path.isdir(top) and os.path.realpath(top) == top else []
         found = [session for name in names if (session := _session(top, name, known, since))]
         found.sort(key=lambda session: (session.time, session.name))
         value = _index(found)
@@ -83,10 +88,10 @@ def _session(top: str, name: str, known: Mapping[str, Session], since: float) ->
     if name in known and all(0 < _changed(file) < since for file in files):
         return known[name]
     try:
-        hui, shi = (_json(file) for file in files)
+        hui, shi = (_json(within(top, f"{name}/{os.path.basename(file)}")) for file in files)
         written = len(shi.get("anchors_written", ()))
         when, task, session = str(hui["timestamp"]), str(hui["context"]["task"]), str(hui["session_id"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     place = f"{CONTENT}/sessions/{name}"
     return Session(name, match.group(1), when, task, session, written, place) if match else None
@@ -97,7 +102,7 @@ def _json(path: str) -> Any:
         return json.load(file)
 
 
-def free_name(kb: "KnowledgeBase", project: str, session: str) -> str:
+def free_name(kb: KnowledgeBase, project: str, session: str) -> str:
     """Return a name no archive has: <project>-<timestamp>-<the first 8 characters of *session*>.
 
     Where it is taken (two sessions may begin alike and end in one second) the next free second is told.
@@ -111,7 +116,7 @@ def free_name(kb: "KnowledgeBase", project: str, session: str) -> str:
         seconds += 1
 
 
-def one_session(kb: "KnowledgeBase", name: str) -> Session:
+def one_session(kb: KnowledgeBase, name: str) -> Session:
     """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for no single."""
     everything = sessions(kb)
     for fits in (str.startswith, str.__contains__):
@@ -126,9 +131,9 @@ def one_session(kb: "KnowledgeBase", name: str) -> Session:
     raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list"))
 
 
-def session_file(kb: "KnowledgeBase", session: Session, file: str) -> str:
+def session_file(kb: KnowledgeBase, session: Session, file: str) -> str:
     """Return one file of an archive."""
-    with open(os.path.join(kb.root, session.path, file), encoding="utf-8", errors="replace") as opened:
+    with open(within(kb.root, f"{session.path}/{file}"), encoding="utf-8", errors="replace") as opened:
         return opened.read()
 
 

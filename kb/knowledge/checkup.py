@@ -1,70 +1,100 @@
 """Collect what `kb check` looks at: the records, the trees they speak of, and the other branches."""
 
+from __future__ import annotations
+
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from stat import S_ISREG
 
-from kb.checking.findings import Finding, Key, Source, Surroundings, Text
+from kb.checking.findings import Finding, Key, Source, Surroundings, Text, Versions
 from kb.checking.fixes import fixes
-from kb.checking.rules import check as findings_of
-from kb.errors import GitFailed
+from kb.checking.rules import found
+from kb.checking.shelf import Shelf, shelf
+from kb.knowledge import revisions
 from kb.knowledge.archive import session_file
 from kb.knowledge.names import CONTENT, scope_of, ulid
+from kb.knowledge.neighbours import MOST, Neighbours
 from kb.patterns import regex
-from kb.record import GLOBAL, Record
+from kb.record import GLOBAL, Record, Status
 from kb.store.git.command import run, scrubbed
 from kb.store.state import write_whole
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import Said
 from kb.writing import quality, redact
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _FRONT_UID = regex(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
+_TRUNKS = ("origin/main", "origin/master", "main", "master")
 
 
-def check(kb: "KnowledgeBase", *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
+class Checked(NamedTuple):
+    """What a check found, and in how many records."""
+
+    findings: list[Finding]
+    records: int
+
+
+def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
     """Return what is wrong with the records in the files or folders *below* (none: all).
 
     With *fix* mend in the checkout what can be mended safely, and look again.
     """
-    everything, sources = _look(kb)
-    found = _those(everything, below)
-    mended = fixes(found, sources, lambda: ulid(kb.now())) if fix else {}
+    return checked(kb, fix=fix, below=below).findings
+
+
+def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
+    """Do what `check` does, and count the records."""
+    looked_at = list(sources(kb))
+    everything = _beside_others(kb, looked(kb, looked_at))
+    findings = those(found(everything), below)
+    mended = fixes(findings, looked_at, lambda: ulid(kb.now())) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
-    return _those(_look(kb)[0], below) if mended else found
+    return checked(kb, below=below) if mended else Checked(findings, len(everything.opened))
 
 
-def _those(found: list[Finding], below: Sequence[str]) -> list[Finding]:
-    tops = [path.rstrip("/") for path in below]
-    if not tops or "" in tops:
-        return found
-    return [f for f in found if any(f.path == top or f.path.startswith(top + "/") for top in tops)]
+def those(findings: list[Finding], below: Sequence[str]) -> list[Finding]:
+    """Return the *findings* in the files or folders *below* (none: all)."""
+    return [finding for finding in findings if is_below(finding.path, below)]
 
 
-def _look(kb: "KnowledgeBase") -> tuple[list[Finding], list[Source]]:
-    sources = list(_sources(kb))
-    records = kb.fresh().records()
-    trees = {name: frozenset(_tracked(kb, top)) for name, top in _projects(kb).items()}
-    branches = _branches(kb)
+def is_below(path: str, below: Sequence[str]) -> bool:
+    """Tell whether the file *path* is one of *below*, or stands under one; of none every file does."""
+    tops = [top.rstrip("/") for top in below]
+    return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
+
+
+def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
+    """Return the records in the files *looked_at* with what is known of the world around them; branches are not."""
+
+    def secrets(text: str) -> Iterator[tuple[int, str]]:
+        return redact.secrets(text, kb.config.masking)
+
+    before = Surroundings(texts=tuple(_archived(kb)))
+    everything = shelf(looked_at, before, kb.config, secrets, quality.vague)
     around = Surroundings(
         today=kb.today(),
         files=frozenset(_files(kb.root)),
-        trees=trees,
-        changes=_changes(kb, records),
-        branches=branches,
-        trunk=next((name for name in ("origin/main", "origin/master", "main", "master") if name in branches), ""),
-        texts=tuple(_archived(kb)),
+        trees={name: frozenset(_tracked(kb, top)) for name, top in _projects(kb).items()},
+        changes=_changes(kb, [one.record for one in everything.opened]),
+        texts=before.texts,
+        merges=_merges(kb, everything),
     )
-
-    def secrets(text: str) -> Iterator[tuple[int, str]]:
-        return redact.secrets(text, kb.config.private_words)
-
-    return findings_of(sources, around, kb.config, secrets=secrets, vague=quality.vague), sources
+    return everything._replace(surroundings=around)
 
 
-def _sources(kb: "KnowledgeBase") -> Iterator[Source]:
+def _beside_others(kb: KnowledgeBase, everything: Shelf) -> Shelf:
+    """Return *everything* with the records of other branches, and those that what is new here contradicts."""
+    branches, trunk = _branches(kb, everything)
+    around = everything.surroundings._replace(branches=branches, trunk=trunk, clashes=_clashes(kb, everything))
+    return everything._replace(surroundings=around)
+
+
+def sources(kb: KnowledgeBase) -> Iterator[Source]:
+    """Yield the record files of the checkout."""
     for path in sorted(_files(os.path.join(kb.root, CONTENT))):
         place = os.path.join(kb.root, CONTENT, path)
         if path.endswith(".md") and not path.startswith("sessions/") and _is_plain(place):
@@ -77,7 +107,7 @@ def _is_plain(place: str) -> bool:
     return os.path.isfile(place) and not os.path.islink(place)
 
 
-def _archived(kb: "KnowledgeBase") -> Iterator[Text]:
+def _archived(kb: KnowledgeBase) -> Iterator[Text]:
     for session in kb.sessions():
         scope = GLOBAL if session.project == GLOBAL else f"project/{session.project}"
         with contextlib.suppress(FileNotFoundError):
@@ -88,11 +118,11 @@ def _files(top: str) -> Iterator[str]:
     """Yield the files below *top*, relative to it; hidden folders of tools are left out."""
     for folder, folders, names in os.walk(top):
         folders[:] = [name for name in folders if name not in (".git", ".kb", "node_modules", "__pycache__", ".venv")]
-        for name in names:
-            yield os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
+        inside = "" if folder == top else os.path.relpath(folder, top).replace(os.sep, "/") + "/"
+        yield from (inside + name for name in names)
 
 
-def _projects(kb: "KnowledgeBase") -> dict[str, str]:
+def _projects(kb: KnowledgeBase) -> dict[str, str]:
     """Return name and folder of the projects whose trees are on this machine."""
     found = {kb.config.project: kb.repository.top} if kb.config.project else {}
     known = kb.state.load("projects.json") or {}
@@ -103,14 +133,14 @@ def _projects(kb: "KnowledgeBase") -> dict[str, str]:
     return found
 
 
-def _tracked(kb: "KnowledgeBase", top: str) -> list[str]:
+def _tracked(kb: KnowledgeBase, top: str) -> list[str]:
     output = run(
         ["git", "-C", top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], scrubbed(kb.environment)
     )
     return [name for name in os.fsdecode(output.out).split("\0") if name] if output.code == 0 else list(_files(top))
 
 
-def _changes(kb: "KnowledgeBase", records: list[Record]) -> dict[str, dict[str, float | None]]:
+def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
     """Return for each record how much its impact files have changed since it was last confirmed."""
     found: dict[str, dict[str, float | None]] = {}
     for name, top in _projects(kb).items():
@@ -124,7 +154,7 @@ def _changes(kb: "KnowledgeBase", records: list[Record]) -> dict[str, dict[str, 
     return found
 
 
-def _log(kb: "KnowledgeBase", top: str, since: str) -> list[tuple[str, str, int]]:
+def _log(kb: KnowledgeBase, top: str, since: str) -> list[tuple[str, str, int]]:
     """Return day, path and number of changed lines of every change in the repository *top* after the day *since*."""
     words = [
         "git",
@@ -163,43 +193,101 @@ def _share(top: str, path: str, since: str, log: list[tuple[str, str, int]]) -> 
         return None if touched else 0.0
     if not touched:
         return 0.0
-    files = [os.path.join(place, name) for name in _files(place)] if os.path.isdir(place) else [place]
+    files = [os.path.join(place, name) for name in _files(place)] if _is_folder(place) else [place]
     return sum(lines for _, lines in touched) / max(sum(map(_length, files)), 1)
 
 
+def _is_folder(place: str) -> bool:
+    return os.path.isdir(place) and not os.path.islink(place)
+
+
 def _length(path: str) -> int:
+    """Return the lines of a plain file; 0 for a link, which may lead to what never ends."""
     try:
+        if not S_ISREG(os.stat(path, follow_symlinks=False).st_mode):
+            return 0
         with open(path, "rb") as file:
             return file.read().count(b"\n")
     except OSError:
         return 0
 
 
-def _branches(kb: "KnowledgeBase") -> dict[str, dict[Key, str]]:
-    """Return the records that other branches have and the checked-out one has not so: branch → (scope, id) → uid."""
-    repository = kb.repository
-    head = repository.head()
+# -- other branches -------------------------------------------------------------------------------
+
+
+def _branches(kb: KnowledgeBase, everything: Shelf) -> tuple[dict[str, dict[Key, str]], str]:
+    """Return the records of the other branches with their uids, and which branch the others are merged into.
+
+    Of the trunk all of them, of the others those that they have added or edited themselves.
+    """
+    head = kb.repository.head()
     if not head.oid:
+        return {}, ""
+    tips = _tips(kb)
+    trunk = next((name for name in _TRUNKS if name in tips), "")
+    found = {name: _own_records(kb, head.oid, tip) for name, tip in tips.items() if tip != head.oid}
+    if trunk:
+        differing = revisions.changed(kb, tips[trunk])
+        settled = {one.key: one.record.uid for one in everything.opened if one.record.path not in differing}
+        found[trunk] = {**settled, **found.get(trunk, {})}
+    return found, trunk
+
+
+def _tips(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the commits at which the branches stand, local ones and those of the remotes."""
+    tips: dict[str, str] = {}
+    for where in ("refs/heads", "refs/remotes"):
+        for row in kb.repository.refs(where, "%(refname) %(objectname)"):
+            ref, _, oid = row.partition(" ")
+            if not ref.endswith("/HEAD"):
+                tips[ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")] = oid
+    return tips
+
+
+def _own_records(kb: KnowledgeBase, head: str, tip: str) -> dict[Key, str]:
+    paths = sorted(path for path in revisions.own_changes(kb, head, tip) or () if scope_of(path))
+    found: dict[Key, str] = {}
+    for path, data in zip(paths, kb.repository.blobs([(tip, path) for path in paths]), strict=True):
+        match = _FRONT_UID.search((data or b"").decode("utf-8", "replace"))
+        found[scope_of(path), path.rpartition("/")[2].partition("-")[0]] = match.group(1) if match else ""
+    return found
+
+
+# -- what has just changed ------------------------------------------------------------------------
+
+
+def _merges(kb: KnowledgeBase, everything: Shelf) -> dict[str, Versions]:
+    """Return what the merge that HEAD is, or that is going on, was made of, for each record that both sides changed."""
+    sides = revisions.merge_sides(kb)
+    base = revisions.common(kb, *sides) if sides else ""
+    if not sides or not base:
         return {}
-    here = repository.files(head.oid, CONTENT)
-    found: dict[str, dict[Key, str]] = {}
-    rows = repository.refs("refs/heads", "%(refname) %(objectname)") + repository.refs(
-        "refs/remotes", "%(refname) %(objectname)"
-    )
-    for row in rows:
-        ref, _, oid = row.partition(" ")
-        if ref == head.ref or ref.endswith("/HEAD") or oid == head.oid:
-            continue
-        name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
-        try:
-            there = repository.files(oid, CONTENT)
-        except GitFailed:
-            continue
-        found[name] = {}
-        for path, blob in there.items():
-            scope = scope_of(path) if path.endswith(".md") and "/sessions/" not in path else ""
-            if scope and here.get(path) != blob:
-                text = (repository.blob(oid, path) or b"").decode("utf-8", "replace")
-                match = _FRONT_UID.search(text)
-                found[name][scope, path.rpartition("/")[2].partition("-")[0]] = match.group(1) if match else ""
+    one, other = (revisions.changed_between(kb, base, side) for side in sides)
+    paths = one & other & {one.record.path for one in everything.opened}
+    at = revisions.records_at(kb, [(commit, path) for commit in (base, *sides) for path in paths])
+    ours, theirs = sides
+    return {
+        path: Versions(at.get((base, path)), at[ours, path], at[theirs, path])
+        for path in paths
+        if (ours, path) in at and (theirs, path) in at
+    }
+
+
+def _clashes(kb: KnowledgeBase, everything: Shelf) -> dict[tuple[str, str], Said]:
+    """Return which accepted records cannot hold beside one another, for those that the last commit or nobody yet made.
+
+    Of a merge that is what it brought in; all pairs would take minutes where there are many records.
+    """
+    since = revisions.commit_of(kb, "HEAD^1") or revisions.commit_of(kb, "HEAD")
+    paths = revisions.changed(kb, since) if since else set()
+    accepted = {one.record.path: one for one in everything.opened if one.record.status == Status.ACCEPTED}
+    new = sorted((accepted[path] for path in paths & accepted.keys()), key=lambda one: one.age, reverse=True)
+    if not new or len(new) > MOST:
+        return {}
+    near = Neighbours(one.record for one in accepted.values())
+    found: dict[tuple[str, str], Said] = {}
+    for one in new:
+        for other, reason in near.contradicted(one.record):
+            if (other.path, one.record.path) not in found:
+                found[one.record.path, other.path] = reason
     return found

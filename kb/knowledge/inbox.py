@@ -1,18 +1,20 @@
 """The inbox: what the gate keeps back, one JSON file each in the tree of `refs/kb/inbox`."""
 
+from __future__ import annotations
+
 import contextlib
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
+from kb.digest import sha256
 from kb.errors import Busy, KbError, UnknownId
 from kb.knowledge.names import INBOX
 from kb.record import Candidate, Record, Similar, Verdict
 from kb.store.git.repository import LostRace, Move, message
 from kb.text import count, normalise
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing.dedup import match
 from kb.writing.merge import source_of
@@ -20,6 +22,8 @@ from kb.writing.objection import Objection
 from kb.writing.verdict import sections_of
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.writing import Writing
 
@@ -56,7 +60,7 @@ def _entry(held: Held) -> dict[str, Any]:
     return {"candidate": as_json(held.candidate), "sightings": list(held.sightings), "reasons": list(held.reasons)}
 
 
-def remember(kb: "KnowledgeBase", held: Held) -> None:
+def remember(kb: KnowledgeBase, held: Held) -> None:
     """Let the index know *held*."""
     kb.index.hold(held.name + ".json", _entry(held))
 
@@ -65,17 +69,20 @@ def name_of(candidate: Candidate) -> str:
     """Return the name under which *candidate* is held: of what it says, so that its contrary has another."""
     claims = (f"{key}={value}" for key, value in sorted(candidate.claims.items()))
     said = map(normalise, (candidate.title, candidate.decision, *claims))
-    return hashlib.sha256("\0".join((candidate.scope, candidate.kind, *said)).encode()).hexdigest()[:12]
+    return sha256("\0".join((candidate.scope, candidate.kind, *said)).encode()).hexdigest()[:12]
 
 
-def same_as(kb: "KnowledgeBase", candidate: Candidate) -> Held | None:
+def same_as(kb: KnowledgeBase, candidate: Candidate) -> Held | None:
     """Return what is held that says the same as *candidate* and does not contradict it.
 
     For counting, the same decision word for word is the same matter, whatever its title.
     """
+    telling = normalise(candidate.decision) if count(candidate.decision) >= _TELLING else ""
     for held in everything(kb):
         kept = held.candidate
-        if (kept.kind, kept.scope) == (candidate.kind, candidate.scope) and _same_words(kept, candidate):
+        if (kept.kind, kept.scope) != (candidate.kind, candidate.scope):
+            continue
+        if telling and normalise(kept.decision) == telling:
             return held
         record = Record(
             "", kept.kind, kept.title, kept.scope, impact=kept.impact, claims=kept.claims, sections=sections_of(kept)
@@ -85,10 +92,6 @@ def same_as(kb: "KnowledgeBase", candidate: Candidate) -> Held | None:
     return None
 
 
-def _same_words(one: Candidate, other: Candidate) -> bool:
-    return count(one.decision) >= _TELLING and normalise(one.decision) == normalise(other.decision)
-
-
 def heard(held: Held, candidate: Candidate) -> tuple[str, ...]:
     """Return where *candidate* has been seen, `host/session` each, the first time first."""
     earlier = [candidate._replace(session=s.get("session", ""), host=s.get("host", "")) for s in held.sightings]
@@ -96,7 +99,7 @@ def heard(held: Held, candidate: Candidate) -> tuple[str, ...]:
 
 
 def hold(
-    writing: "Writing",
+    writing: Writing,
     candidate: Candidate,
     held: Held | None,
     objections: Sequence[Objection],
@@ -118,7 +121,7 @@ def hold(
 
 
 def hold_uncommitted(
-    writing: "Writing", candidate: Candidate, path: str, reasons: Sequence[Said], alike: Sequence[Similar]
+    writing: Writing, candidate: Candidate, path: str, reasons: Sequence[Said], alike: Sequence[Similar]
 ) -> Verdict:
     """Plan to keep a candidate that concerns the record *path*, which nobody has committed yet."""
     said = [say("{path} is not committed yet", path=path), *reasons]
@@ -133,7 +136,7 @@ def joined(candidate: Candidate, earlier: Candidate) -> Candidate:
     return candidate._replace(**{**empty, "evidence": tuple(dict.fromkeys((*earlier.evidence, *candidate.evidence)))})
 
 
-def everything(kb: "KnowledgeBase") -> list[Held]:
+def everything(kb: KnowledgeBase) -> list[Held]:
     """Return all that is held, as the index knows it; what cannot be read is left to `kb doctor`."""
     found: list[Held] = []
     for name, entry in kb.index.held():
@@ -142,7 +145,7 @@ def everything(kb: "KnowledgeBase") -> list[Held]:
     return found
 
 
-def sync(kb: "KnowledgeBase") -> None:
+def sync(kb: KnowledgeBase) -> None:
     """Make the index know the inbox as its ref has it, when somebody else has moved the ref."""
     oid = kb.repository.ref(INBOX)
     if kb.index.note("inbox") == oid:
@@ -152,12 +155,12 @@ def sync(kb: "KnowledgeBase") -> None:
             kb.index.hold(name, None)
         names = list(kb.repository.files(oid)) if oid else []
         for name, data in zip(names, kb.repository.blobs([(oid, name) for name in names]), strict=True):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 kb.index.hold(name, json.loads(data or b""))
         kb.index.set_note("inbox", oid)
 
 
-def move(kb: "KnowledgeBase", changes: Mapping[str, bytes | None]) -> Move:
+def move(kb: KnowledgeBase, changes: Mapping[str, bytes | None]) -> Move:
     """Build the commit that makes *changes* to the inbox and return the move that publishes it."""
     old = kb.repository.ref(INBOX)
     words = message("Keep what is held", "", {"Kb-Op": "inbox"})
@@ -165,7 +168,7 @@ def move(kb: "KnowledgeBase", changes: Mapping[str, bytes | None]) -> Move:
         return Move(INBOX, kb.repository.build(old, changes, words, stage=stage), old)
 
 
-def one(kb: "KnowledgeBase", name: str) -> Held:
+def one(kb: KnowledgeBase, name: str) -> Held:
     """Return what is held under *name*, or under the only name that begins so; raise UnknownId."""
     sync(kb)
     named = [held for held in everything(kb) if held.name.startswith(name.strip())] if name.strip() else []
@@ -174,7 +177,7 @@ def one(kb: "KnowledgeBase", name: str) -> Held:
     return named[0]
 
 
-def drop(kb: "KnowledgeBase", name: str) -> Held:
+def drop(kb: KnowledgeBase, name: str) -> Held:
     """Take what is held under *name* out of the inbox."""
     with kb.repository.locked():
         held = one(kb, name)
@@ -186,7 +189,7 @@ def drop(kb: "KnowledgeBase", name: str) -> Held:
     return held
 
 
-def promote(kb: "KnowledgeBase", name: str) -> Verdict:
+def promote(kb: KnowledgeBase, name: str) -> Verdict:
     """Write what is held under *name* on a person's word; dedup and contradiction are looked for as ever."""
     from kb.knowledge.write import Deciding
 

@@ -1,8 +1,9 @@
 """The life of a record after it is written: edit, change status, supersede, confirm, and what history tells of it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kb import markdown
 from kb.errors import KbError, UnknownId
@@ -11,15 +12,18 @@ from kb.kinds import BY_NAME, section_labels
 from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
 from kb.store.files import content
 from kb.text import one_line
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 from kb.writing import redact
 from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.writing import Writing
-
-T = TypeVar("T")
 
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
@@ -41,7 +45,7 @@ STAGES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, operation: str, why: str = "") -> T:
+def alone(kb: KnowledgeBase, step: Callable[[Writing], T], subject: str, operation: str, why: str = "") -> T:
     """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
     from kb.knowledge.writing import Writing
 
@@ -54,7 +58,7 @@ def alone(kb: "KnowledgeBase", step: "Callable[[Writing], T]", subject: str, ope
     return writing.until_won(lambda: step(writing), publish)
 
 
-def as_it_is(writing: "Writing", record: Record) -> Record:
+def as_it_is(writing: Writing, record: Record) -> Record:
     """Return *record*, which was named before the lock was taken, as it is now; raise UnknownId when it is gone."""
     now = [found for found in writing.kb.index.named(record.id) if found.path == record.path]
     if not now:
@@ -62,7 +66,7 @@ def as_it_is(writing: "Writing", record: Record) -> Record:
     return now[0]
 
 
-def allowed(kb: "KnowledgeBase", record: Record, status: str) -> None:
+def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18)."""
     if status not in TRANSITIONS:
         words = say("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
@@ -81,15 +85,15 @@ def allowed(kb: "KnowledgeBase", record: Record, status: str) -> None:
         raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.id))
 
 
-def change_status(kb: "KnowledgeBase", name: str, status: str, *, why: str, scope: str = "") -> Verdict:
+def change_status(kb: KnowledgeBase, name: str, status: str, *, why: str, scope: str = "") -> Verdict:
     """Give the record *name* another *status*; the reason goes into its additions.
 
     What is no longer superseded is taken out of the `supersedes` of the others in the same commit.
     """
     named = kb.record(name, scope=scope)
-    reason, _ = redact.redact(one_line(why), kb.config.private_words)
+    reason, _ = redact.redact(one_line(why), kb.config.masking)
 
-    def step(writing: "Writing") -> Verdict:
+    def step(writing: Writing) -> Verdict:
         record = as_it_is(writing, named)
         allowed(kb, record, status)
         newer = [other for other, _ in kb.index.pointing_to(record.id, "supersedes") if other.scope == record.scope]
@@ -110,7 +114,7 @@ def _without(ids: Sequence[str], gone: str) -> list[str] | None:
     return [one for one in ids if one != gone] or None
 
 
-def _add_line(writing: "Writing", record: Record, line: str) -> None:
+def _add_line(writing: Writing, record: Record, line: str) -> None:
     before = writing.text_of(record.path) or b""
     old = decode(before, record.path)
     new = markdown.append_to_section(old, "additions", line, writing.kb.config.language, record.path)
@@ -119,11 +123,11 @@ def _add_line(writing: "Writing", record: Record, line: str) -> None:
     writing.reread(record.path)
 
 
-def supersede(kb: "KnowledgeBase", old_name: str, new_name: str, *, in_part: bool = False, scope: str = "") -> Verdict:
+def supersede(kb: KnowledgeBase, old_name: str, new_name: str, *, in_part: bool = False, scope: str = "") -> Verdict:
     """Say that one record replaces another, wholly or in part; both ends agree in one commit."""
     named = kb.record(old_name, scope=scope), kb.record(new_name, scope=scope)
 
-    def step(writing: "Writing") -> Verdict:
+    def step(writing: Writing) -> Verdict:
         old, new = (as_it_is(writing, record) for record in named)
         _may_replace(kb, old, new, in_part=in_part)
         changes = _replacing(old, new, in_part=in_part)
@@ -147,7 +151,7 @@ def _replacing(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
     return {"supersedes": [*new.supersedes, old.id], **amends}
 
 
-def _may_replace(kb: "KnowledgeBase", old: Record, new: Record, *, in_part: bool) -> None:
+def _may_replace(kb: KnowledgeBase, old: Record, new: Record, *, in_part: bool) -> None:
     """Raise KbError when *new* cannot replace *old*."""
     if old.path == new.path:
         raise KbError(say("[{id}] cannot replace itself", id=old.id))
@@ -164,7 +168,7 @@ def _may_replace(kb: "KnowledgeBase", old: Record, new: Record, *, in_part: bool
         raise KbError(say("[{old}] replaces [{new}] already", old=old.id, new=new.id), path=old.path)
 
 
-def _replaced_by(kb: "KnowledgeBase", record: Record) -> set[str]:
+def _replaced_by(kb: KnowledgeBase, record: Record) -> set[str]:
     """Return the ids that *record* supersedes, directly or through others."""
     found: set[str] = set()
     ahead = list(record.supersedes)
@@ -176,11 +180,11 @@ def _replaced_by(kb: "KnowledgeBase", record: Record) -> set[str]:
     return found
 
 
-def confirm(kb: "KnowledgeBase", name: str, *, scope: str = "") -> Verdict:
+def confirm(kb: KnowledgeBase, name: str, *, scope: str = "") -> Verdict:
     """Stamp the record *name* as found true today (RUYI-16)."""
     named = kb.record(name, scope=scope)
 
-    def step(writing: "Writing") -> Verdict:
+    def step(writing: Writing) -> Verdict:
         record = as_it_is(writing, named)
         if record.confirmed == kb.today():
             return writing.verdict("unchanged", record, [say("confirmed today already")])
@@ -190,7 +194,7 @@ def confirm(kb: "KnowledgeBase", name: str, *, scope: str = "") -> Verdict:
     return alone(kb, step, f"Confirm [{named.id}] {named.title}", "confirmed")
 
 
-def replace_text(kb: "KnowledgeBase", record: Record, text: str, *, opened: str) -> Verdict:
+def replace_text(kb: KnowledgeBase, record: Record, text: str, *, opened: str) -> Verdict:
     """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for what is no record.
 
     Id, uid, kind and scope of a record do not change; a status moves only where it may.
@@ -198,13 +202,13 @@ def replace_text(kb: "KnowledgeBase", record: Record, text: str, *, opened: str)
     data = _like(opened, text).encode()
     edited = markdown.read(data, record.path)
     _may_be(kb, record, edited)
-    if masked := list(redact.secrets(text)):
+    if masked := list(redact.secrets(text, kb.config.masking)):
         line, rule = masked[0]
         raise KbError(
             say("this looks like a secret ({rule})", rule=rule), path=record.path, line=line, hint=say("take it out")
         )
 
-    def step(writing: "Writing") -> Verdict:
+    def step(writing: Writing) -> Verdict:
         before = writing.text_of(record.path)
         if before == data:
             return writing.verdict("unchanged", record, [])
@@ -227,7 +231,7 @@ def _like(opened: str, text: str) -> str:
     return mark + text
 
 
-def _may_be(kb: "KnowledgeBase", record: Record, edited: Record) -> None:
+def _may_be(kb: KnowledgeBase, record: Record, edited: Record) -> None:
     """Raise KbError where a person has changed what does not change."""
     for key in ("id", "uid", "kind", "scope"):
         if getattr(edited, key) != getattr(record, key):
@@ -240,7 +244,7 @@ def _may_be(kb: "KnowledgeBase", record: Record, edited: Record) -> None:
         allowed(kb, edited._replace(status=record.status), edited.status)
 
 
-def history(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Moment]:
+def history(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Moment]:
     """Return the life of the record *name*, oldest first, from git and from what cites it."""
     from kb.store.git.history import changes_of
 

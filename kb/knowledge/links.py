@@ -1,10 +1,11 @@
 """What points to what: citations, supersedes, amends, in both directions."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from __future__ import annotations
 
 from kb import markdown
 from kb.record import GLOBAL, Record
 from kb.store.index import Index
+from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -23,7 +24,7 @@ class Link(NamedTuple):
     line: int = 0
 
 
-def links(kb: "KnowledgeBase", name: str, *, scope: str = "") -> list[Link]:
+def links(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Link]:
     """Return all links of the record *name*, outward ones first."""
     index = kb.fresh()
     record = kb.record(name, scope=scope)

@@ -1,5 +1,7 @@
 """Find the one record that a name means, and the files that hold none."""
 
+from __future__ import annotations
+
 import json
 
 from kb.errors import BadRecord, UnknownId
@@ -12,6 +14,7 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
     """Return the one record *name* means, seen from *scope*; raise UnknownId."""
     project, _, record_id = name.strip().strip("[]").rpartition(":")
     named = index.named(record_id.upper() if record_id.isascii() else record_id)
+    named = named or _once_named(index, record_id.upper())
     if project:
         named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
     for wanted in (scope, GLOBAL):
@@ -29,6 +32,13 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
         if record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-"):
             raise error
     raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
+
+
+def _once_named(index: Index, record_id: str) -> list[Record]:
+    """Return the records that had the number *record_id* before they were renumbered."""
+    from kb.knowledge.renaming import aliases_of
+
+    return [record for record in index.records() if record_id in aliases_of(record.extra)]
 
 
 def unreadable(index: Index) -> list[BadRecord]:

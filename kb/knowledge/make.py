@@ -1,5 +1,7 @@
 """Make a knowledge base: a folder, its settings, and the first commit."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from importlib import resources
@@ -8,13 +10,16 @@ from kb.config import FILE, HELP, Config
 from kb.errors import BadInput, GitFailed, KbError
 from kb.front import scalar
 from kb.knowledge import KnowledgeBase
-from kb.store.git import checkout
+from kb.store.git import checkout, driver
+from kb.store.git.checkout import Changes
 from kb.store.git.command import run, scrubbed
 from kb.store.git.layout import enclosing
 from kb.store.git.repository import Move, Repository, message
 from kb.store.state import State
 from kb.text import slugify
 from kb.words import say
+
+ATTRIBUTES = "content/.gitattributes"
 
 
 def make(
@@ -52,10 +57,25 @@ def _made(
     repository = Repository(place, environment)
     tip = repository.head().oid
     kept = repository.files(tip) if tip else {}
-    missing = {p: data for p, data in files.items() if p not in kept and not os.path.lexists(os.path.join(place, p))}
-    if missing:
-        _commit(repository, environment, missing)
-    return KnowledgeBase(place, environment), sorted(missing)
+    changes: dict[str, tuple[bytes | None, bytes | None]] = {
+        path: (None, data)
+        for path, data in files.items()
+        if path not in kept and not os.path.lexists(os.path.join(place, path))
+    }
+    if ATTRIBUTES in kept and driver.attribute(repository) == "unspecified":
+        before = repository.blob(tip, ATTRIBUTES) or b""
+        changes |= {ATTRIBUTES: (before, _with_rule(before))} if driver.RULE.encode() not in before else {}
+    if changes:
+        _commit(repository, environment, changes)
+    driver.install(repository)
+    return KnowledgeBase(place, environment), sorted(changes)
+
+
+def _with_rule(attributes: bytes) -> bytes:
+    """Return *attributes* with the rule that records are merged by kb as the last line."""
+    end = b"\r\n" if b"\r\n" in attributes else b"\n"
+    gap = b"" if not attributes or attributes.endswith(b"\n") else end
+    return attributes + gap + driver.RULE.encode() + end
 
 
 def _git_init(place: str, environment: Mapping[str, str]) -> None:
@@ -66,24 +86,27 @@ def _git_init(place: str, environment: Mapping[str, str]) -> None:
         raise GitFailed(say("git {command} failed: {problem}", command="init", problem=output.error.strip()))
 
 
-def _commit(repository: Repository, environment: Mapping[str, str], files: Mapping[str, bytes]) -> None:
+def _commit(repository: Repository, environment: Mapping[str, str], changes: Changes) -> None:
     with repository.locked():
         if busy := repository.not_now():
             raise busy
         head = repository.head()
         words = message("Make a knowledge base", "", {"Kb-Op": "init"})
         with State(repository.root, environment).stage() as stage:
+            files = {path: data for path, (_, data) in changes.items()}
             commit = repository.build(head.oid, files, words, stage=stage)
+        edited = [path for path, (before, _) in changes.items() if before is not None]
         with checkout.held(repository) as following:
+            reserved = checkout.staged(repository, head.oid, edited)
             repository.publish([Move(head.ref, commit, head.oid)], "kb: init")
-            following.follow({path: (None, data) for path, data in files.items()}, commit, {})
+            following.follow(changes, commit, reserved)
 
 
 def _files(place: str, name: str, language: str, project: str, *, with_ci: bool) -> dict[str, bytes]:
     given = {key: value for key, value in (("name", name), ("language", language), ("project", project)) if value}
     files = {
         FILE: settings_text(given).encode(),
-        "content/.gitattributes": b"* -text\n",
+        ATTRIBUTES: _with_rule(b"* -text\n"),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",

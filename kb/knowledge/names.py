@@ -1,5 +1,7 @@
 """Where things are called what: folders of scopes, refs, fresh uids."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 

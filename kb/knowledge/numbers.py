@@ -1,21 +1,25 @@
 """Numbers of records are given out once: in history, in every branch and review, and in every worktree of a clone."""
 
+from __future__ import annotations
+
 import json
 import os
-from typing import TYPE_CHECKING, Any
 
 from kb.errors import GitFailed
 from kb.knowledge.names import CONTENT, scope_of
 from kb.store.files import write_whole
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 _FILE = "numbers.json"
 """The highest numbers given out in this clone, which its worktrees share: [[scope, prefix, number], …]."""
 
 
-def remember(kb: "KnowledgeBase") -> None:
+def remember(kb: KnowledgeBase) -> None:
     """Tell the index every id that history has given out, on whatever branch, so that none is given out again."""
     where = kb.repository.full(CONTENT)
     try:
@@ -29,12 +33,12 @@ def remember(kb: "KnowledgeBase") -> None:
             _reserve(kb, kb.repository.own(name))
 
 
-def _reserve(kb: "KnowledgeBase", path: str) -> None:
+def _reserve(kb: KnowledgeBase, path: str) -> None:
     if scope := scope_of(path):
         kb.index.reserve(scope, path.rpartition("/")[2].partition("-")[0].partition(".")[0])
 
 
-def learn(kb: "KnowledgeBase") -> None:
+def learn(kb: KnowledgeBase) -> None:
     """Tell the index which numbers unreadable files have, and which other worktrees have given out; under the lock."""
     for broken, _, _ in kb.index.broken():
         _reserve(kb, broken)
@@ -49,7 +53,7 @@ def learn(kb: "KnowledgeBase") -> None:
     kb.index.set_note("numbers", stamp)
 
 
-def tell(kb: "KnowledgeBase") -> None:
+def tell(kb: KnowledgeBase) -> None:
     """Let the other worktrees of this clone know the numbers that the index has; under the lock."""
     path = os.path.join(kb.repository.private, _FILE)
     numbers = [list(row) for row in kb.index.numbers()]

@@ -1,17 +1,19 @@
 """Which project a folder belongs to. Two projects with the same base name never share a scope (SHI-07)."""
 
-import hashlib
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from kb.digest import sha256
 from kb.patterns import regex
 from kb.record import GLOBAL
 from kb.store.files import content
 from kb.store.git.command import run, scrubbed
 from kb.store.git.layout import common_dir, enclosing, first_line
 from kb.text import slugify
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -25,10 +27,10 @@ _CLAIMS = "claims.json"
 _KNOWN = "projects.json"
 """Folder and time of its git settings → scope: what has been found out before."""
 _PROTOCOL = regex(r"^[a-z+]+://")
-_USER = regex(r"^[^@/]*@")
+_USER = regex(r"^[^/]*@")
 
 
-def scope_for(kb: "KnowledgeBase", folder: str) -> str:
+def scope_for(kb: KnowledgeBase, folder: str) -> str:
     """Return the scope for work in *folder*.
 
     `$KB_PROJECT` names it outright. Work inside the knowledge base's own repository belongs to the project that
@@ -45,7 +47,7 @@ def scope_for(kb: "KnowledgeBase", folder: str) -> str:
     return f"project/{_name(kb, home, identity(kb, home, git_dir))}"
 
 
-def claimed(kb: "KnowledgeBase", folder: str) -> str:
+def claimed(kb: KnowledgeBase, folder: str) -> str:
     """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
     scope = scope_for(kb, folder)
     if not _is_found_out(kb, folder, scope):
@@ -60,7 +62,7 @@ def claimed(kb: "KnowledgeBase", folder: str) -> str:
     return scope
 
 
-def mark(writing: "Writing", scope: str) -> None:
+def mark(writing: Writing, scope: str) -> None:
     """Plan the file that says whose the project of *scope* is, where that is not said yet."""
     kb = writing.kb
     if scope == GLOBAL:
@@ -74,14 +76,14 @@ def mark(writing: "Writing", scope: str) -> None:
             writing.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
 
 
-def identity(kb: "KnowledgeBase", home: str, git_dir: str) -> str:
+def identity(kb: KnowledgeBase, home: str, git_dir: str) -> str:
     """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
     output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrubbed(kb.environment))
     url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
     if url and not url.startswith(("/", ".", "file:")):
         plain = _USER.sub("", _PROTOCOL.sub("", url))
         return plain.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()
-    return "path:" + hashlib.sha256(os.fsencode(git_dir or home)).hexdigest()[:12]
+    return "path:" + sha256(os.fsencode(git_dir or home)).hexdigest()[:12]
 
 
 def _home(folder: str) -> tuple[str, str]:
@@ -94,28 +96,28 @@ def _home(folder: str) -> tuple[str, str]:
     return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
 
 
-def _is_found_out(kb: "KnowledgeBase", folder: str, scope: str) -> bool:
+def _is_found_out(kb: KnowledgeBase, folder: str, scope: str) -> bool:
     """Tell whether *scope* follows from the folder and not from what somebody has set."""
     home, git_dir = _home(folder)
     own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
     return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")
 
 
-def _name(kb: "KnowledgeBase", home: str, own: str) -> str:
+def _name(kb: KnowledgeBase, home: str, own: str) -> str:
     base = slugify(os.path.basename(home))
-    mark = hashlib.sha256(own.encode()).hexdigest()
+    mark = sha256(own.encode()).hexdigest()
     names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
     return next((name for name in names if not (owners := list(_owners(kb, name))) or own in owners), names[-1])
 
 
-def _owners(kb: "KnowledgeBase", name: str) -> Iterator[str]:
+def _owners(kb: KnowledgeBase, name: str) -> Iterator[str]:
     """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
     yield from _owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, MARK))) or ()
     if claim := _claims(kb).get(name):
         yield claim
 
 
-def _claims(kb: "KnowledgeBase") -> dict[str, str]:
+def _claims(kb: KnowledgeBase) -> dict[str, str]:
     found = kb.state.load(_CLAIMS)
     return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
 
@@ -124,7 +126,7 @@ def _owners_in(data: bytes | None) -> list[str] | None:
     """Return whom a mark names; None where there is none that can be read."""
     try:
         return [str(owner) for owner in json.loads(data or b"")["identity"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

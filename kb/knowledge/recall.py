@@ -1,11 +1,11 @@
 """The way out: query → index → rank → budget → form."""
 
+from __future__ import annotations
+
 import contextlib
 import json
-import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from kb.kinds import KINDS
 from kb.reading import hints, rank
@@ -15,6 +15,7 @@ from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record
 from kb.store.rows import ALL, Filter
 from kb.text import folded
+from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -35,7 +36,7 @@ class Answer(NamedTuple):
 
 
 def recall(
-    kb: "KnowledgeBase", query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
+    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
 ) -> list[Answer]:
     """Return at most *limit* records that answer *query*, best first.
 
@@ -65,7 +66,7 @@ def _text(record: Record) -> str:
 # -- hints ----------------------------------------------------------------------------------------
 
 
-def hint(kb: "KnowledgeBase", moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
+def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
     index = kb.fresh(thorough=False)
     wanted = Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
@@ -80,17 +81,18 @@ def hint(kb: "KnowledgeBase", moment: str, keywords: Sequence[str], *, project: 
     return written
 
 
-def hint_for_avatar(kb: "KnowledgeBase", avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
+def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
     """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
 
-    *quiet* leaves out the hint that would say that there is nothing.
+    *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
     """
     words = queries.keywords(task)
     given = [hint(kb, moment, words, project=project) for moment in hints.moments(avatar)]
-    return "\n\n".join(each.text for each in given if each.shown or not quiet)
+    text = "\n\n".join(each.text for each in given if each.shown or not quiet)
+    return hints.framed(text, kb.config) if quiet else text
 
 
-def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL) -> str:
+def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
     records = _about(kb, prompt, project)
     if any(not kb.index.is_current(record.path) for record in records):
@@ -101,7 +103,7 @@ def answer_to_prompt(kb: "KnowledgeBase", prompt: str, *, project: str = GLOBAL)
     return written.text
 
 
-def _about(kb: "KnowledgeBase", prompt: str, project: str) -> list[Record]:
+def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds."""
     expression = queries.broad_expression(prompt)
     if not expression and not queries.cited(prompt):
@@ -121,7 +123,7 @@ def _about(kb: "KnowledgeBase", prompt: str, project: str) -> list[Record]:
     return list({hit.record.path: hit.record for hit in best}.values())
 
 
-def start_of_session(kb: "KnowledgeBase", session: str, *, source: str, project: str = GLOBAL) -> str:
+def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: str = GLOBAL) -> str:
     """Return what a starting session is told: after a compaction its compact form, then what always holds."""
     from kb.knowledge.names import REVIEWS
     from kb.knowledge.running import active_compact
@@ -137,7 +139,7 @@ def start_of_session(kb: "KnowledgeBase", session: str, *, source: str, project:
     return written.text
 
 
-def spawn(kb: "KnowledgeBase", avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
+def spawn(kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
     """Return what the prompt of a sub-agent begins with (SHI-39)."""
     from kb.knowledge.running import active_compact, safe_id
 
@@ -163,7 +165,7 @@ class Use(NamedTuple):
     cause: str
 
 
-def _remember(kb: "KnowledgeBase", moment: str, records: Sequence[Record]) -> None:
+def _remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return
@@ -176,20 +178,20 @@ def _remember(kb: "KnowledgeBase", moment: str, records: Sequence[Record]) -> No
         return
 
 
-def uses(kb: "KnowledgeBase", record: Record) -> list[Use]:
+def uses(kb: KnowledgeBase, record: Record) -> list[Use]:
     """Return when *record* first matched a task, and which archived sessions cite it."""
     from kb.knowledge.archive import session_file, sessions
 
     given = _given(kb, record.uid)
     found = [Use("matured", given[0][0], f"{given[0][1]} (×{len(given)})")] if given else []
     for session in sessions(kb):
-        place = os.path.join(kb.root, session.path, "compact.md")
-        if os.path.exists(place) and f"[{record.id}]" in session_file(kb, session, "compact.md"):
-            found.append(Use("fruited", session.time, session.name))
+        with contextlib.suppress(FileNotFoundError):
+            if f"[{record.id}]" in session_file(kb, session, "compact.md"):
+                found.append(Use("fruited", session.time, session.name))
     return found
 
 
-def _given(kb: "KnowledgeBase", uid: str) -> list[tuple[str, str]]:
+def _given(kb: KnowledgeBase, uid: str) -> list[tuple[str, str]]:
     """Return time and moment of every hand-over of the record *uid*; a damaged line is passed over."""
     found = []
     with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:

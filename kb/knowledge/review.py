@@ -1,7 +1,8 @@
 """Reviews: a contradiction is a branch on which it is accepted already; merging accepts it, deleting rejects it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from kb import markdown
 from kb.errors import BadRecord, UnknownId
@@ -12,6 +13,7 @@ from kb.knowledge.names import REJECTED, REVIEWS
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.git.repository import Move, message
 from kb.text import slugify
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import merge
 from kb.writing.contradict import contradiction
@@ -42,6 +44,8 @@ class Review(NamedTuple):
     """The ids of the other side, in the new record's scope."""
     host: str
     session: str
+    standing: str = ""
+    """What keeps it from being accepted, for people; "" for nothing, or where nobody has looked."""
 
 
 class Sides(NamedTuple):
@@ -67,17 +71,17 @@ class Plan:
         self.changes: dict[str, bytes] = {}
         self.words = ""
 
-    def built(self, kb: "KnowledgeBase", base: str) -> Move:
+    def built(self, kb: KnowledgeBase, base: str) -> Move:
         """Build the commit and return the move that publishes it."""
         with kb.state.stage() as stage:
             commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage)
         return Move(f"refs/heads/{self.branch}", commit, self.tip)
 
-    def text(self, kb: "KnowledgeBase") -> bytes:
+    def text(self, kb: KnowledgeBase) -> bytes:
         """Return the file of the record as the branch will have it."""
-        return self.changes.get(self.path) or kb.repository.blob(self.tip, self.path) or b""
+        return self.changes.get(self.path) or (kb.repository.blob(self.tip, self.path) if self.tip else None) or b""
 
-    def say(self, kb: "KnowledgeBase", subject: str, reasons: Sequence[Said], candidate: Candidate) -> None:
+    def say(self, kb: KnowledgeBase, subject: str, reasons: Sequence[Said], candidate: Candidate) -> None:
         """Word the commit."""
         trailers = {
             "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
@@ -90,7 +94,7 @@ class Plan:
 
 
 def propose(
-    writing: "Writing", candidate: Candidate, olds: Sequence[Record], reasons: Sequence[Said], alike: Sequence[Similar]
+    writing: Writing, candidate: Candidate, olds: Sequence[Record], reasons: Sequence[Said], alike: Sequence[Similar]
 ) -> Verdict:
     """Open a review of *candidate* against the records *olds*, or add to the one that already says the same."""
     kb = writing.kb
@@ -128,7 +132,7 @@ def propose(
 
 
 def propose_text(
-    writing: "Writing", record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Said]
+    writing: Writing, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Said]
 ) -> Verdict:
     """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
     kb = writing.kb
@@ -150,7 +154,7 @@ def propose_text(
 
 
 def _heard_again(
-    writing: "Writing", plan: Plan, candidate: Candidate, reasons: Sequence[Said], alike: Sequence[Similar]
+    writing: Writing, plan: Plan, candidate: Candidate, reasons: Sequence[Said], alike: Sequence[Similar]
 ) -> Verdict:
     kb = writing.kb
     step = merge.merging(candidate, plan.record, day=kb.today(), language=kb.config.language)
@@ -164,12 +168,12 @@ def _heard_again(
     return _opened(writing, plan, reasons, alike)
 
 
-def _opened(writing: "Writing", plan: Plan, reasons: Sequence[Said], alike: Sequence[Similar]) -> Verdict:
+def _opened(writing: Writing, plan: Plan, reasons: Sequence[Said], alike: Sequence[Similar]) -> Verdict:
     remedy = say("decide it: kb review show {id}", id=plan.record.id)
     return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
 
 
-def _plans(writing: "Writing") -> Iterator[Plan]:
+def _plans(writing: Writing) -> Iterator[Plan]:
     """Yield what this call has planned, then a plan for every other open review."""
     yield from writing.reviews
     known = {plan.branch for plan in writing.reviews}
@@ -178,7 +182,7 @@ def _plans(writing: "Writing") -> Iterator[Plan]:
             yield Plan(review.branch, review.tip, review.path, review.record, review.against, review.since)
 
 
-def _free_branch(writing: "Writing", record: Record) -> str:
+def _free_branch(writing: Writing, record: Record) -> str:
     stem = branch = f"kb/review/{record.id}-{slugify(record.title)}"
     planned = {plan.branch for plan in writing.reviews}
     number = 1
@@ -192,7 +196,7 @@ def _says_the_same(candidate: Candidate, record: Record) -> bool:
     return contradiction(candidate, record) is None and similarity(candidate.title, record.title) > ALIKE
 
 
-def rejected(kb: "KnowledgeBase", candidate: Candidate, old: Record) -> list[str]:
+def rejected(kb: KnowledgeBase, candidate: Candidate, old: Record) -> list[str]:
     """Return the refs under which a person has rejected what *candidate* says against *old*."""
     return [
         review.branch
@@ -206,7 +210,7 @@ def rejected(kb: "KnowledgeBase", candidate: Candidate, old: Record) -> list[str
 # -- asking ---------------------------------------------------------------------------------------
 
 
-def reviews(kb: "KnowledgeBase", under: str = REVIEWS) -> list[Review]:
+def reviews(kb: KnowledgeBase, under: str = REVIEWS) -> list[Review]:
     """Return the open reviews, oldest first; with *under* REJECTED the rejected ones, each named by its full ref."""
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
     head = kb.repository.head()
@@ -226,7 +230,19 @@ def reviews(kb: "KnowledgeBase", under: str = REVIEWS) -> list[Review]:
     return sorted(found, key=lambda review: (review.since, review.branch))
 
 
-def _trailers(kb: "KnowledgeBase", tip: str, words: str) -> dict[str, str]:
+def age(review: Review, today: str) -> Said:
+    """Say in words how long *review* has been open on the ISO day *today*; what came from a fast clock came today."""
+    from datetime import date, datetime
+
+    try:
+        opened = datetime.fromisoformat(review.since).astimezone().date()
+    except (ValueError, OverflowError):
+        return say("{name}", name=review.since)
+    days = (date.fromisoformat(today) - opened).days
+    return say("today") if days < 1 else say("1 day") if days == 1 else say("{n} days", n=days)
+
+
+def _trailers(kb: KnowledgeBase, tip: str, words: str) -> dict[str, str]:
     """Return the trailers in *words*, or, where a person has committed on the branch, of the last commit of kb's."""
     if "Kb-Path: " not in words:
         found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
@@ -254,7 +270,7 @@ def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes
     )
 
 
-def one_review(kb: "KnowledgeBase", name: str) -> Review:
+def one_review(kb: KnowledgeBase, name: str) -> Review:
     """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId."""
     plain = name.strip("[]")
     named = [
@@ -266,7 +282,7 @@ def one_review(kb: "KnowledgeBase", name: str) -> Review:
     return named[0]
 
 
-def sides(kb: "KnowledgeBase", name: str) -> Sides:
+def sides(kb: KnowledgeBase, name: str) -> Sides:
     """Return both sides of the review *name*, its diff and the reasons its commit gives."""
     review = one_review(kb, name)
     named = [record for record_id in review.against for record in kb.fresh().named(record_id)]
@@ -277,7 +293,7 @@ def sides(kb: "KnowledgeBase", name: str) -> Sides:
     return Sides(review, old, diff.decode("utf-8", "replace"), reasons(kb, review))
 
 
-def reasons(kb: "KnowledgeBase", review: Review) -> str:
+def reasons(kb: KnowledgeBase, review: Review) -> str:
     """Return what the last commit of kb's on the branch says."""
     words = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
     return words.decode("utf-8", "replace").strip()

@@ -1,7 +1,8 @@
 """Replace the tool's own text in a record; where a person has edited it since, merge, and never overwrite."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from kb import markdown
 from kb.blocks import blocks
@@ -12,6 +13,7 @@ from kb.knowledge.lookup import one_named
 from kb.knowledge.review import propose_text
 from kb.record import Candidate, Record, Verdict
 from kb.store.git import checkout
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing.verdict import sections_of
 
@@ -30,7 +32,7 @@ class _Step(NamedTuple):
     after: bytes | None
 
 
-def rewrite(writing: "Writing", candidate: Candidate, grounds: Sequence[Said]) -> Verdict:
+def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> Verdict:
     """Write the sections of *candidate* into the record it updates (MBANK-04).
 
     What the tool alone would have there is known from history. Where that is what stands there, it is replaced; where
@@ -61,7 +63,7 @@ def rewrite(writing: "Writing", candidate: Candidate, grounds: Sequence[Said]) -
     return writing.replaced(candidate, record, before, both, "updated", [*by_hand, *grounds])
 
 
-def as_the_tool_left_it(writing: "Writing", record: Record, now: bytes) -> bytes:
+def as_the_tool_left_it(writing: Writing, record: Record, now: bytes) -> bytes:
     """Return the file of *record*, *now* in the tip, without what people have changed in it.
 
     Their commits are left out and those of the tool that came after are merged on top of what is left; a commit that
@@ -81,7 +83,7 @@ def as_the_tool_left_it(writing: "Writing", record: Record, now: bytes) -> bytes
     return base
 
 
-def _steps(writing: "Writing", record: Record) -> list[_Step]:
+def _steps(writing: Writing, record: Record) -> list[_Step]:
     """Return the commits of the record's file, oldest first."""
     repository = writing.kb.repository
     form = "%x01%H%x00%P%x00%(trailers:key=Kb-Op,valueonly,separator=%x2C)%x00"
@@ -96,7 +98,7 @@ def _steps(writing: "Writing", record: Record) -> list[_Step]:
     return [_Step(op not in _BY_HAND, before if parents else None, after) for (_, parents, op), before, after in steps]
 
 
-def _with_sections(writing: "Writing", data: bytes, record: Record, candidate: Candidate) -> bytes:
+def _with_sections(writing: Writing, data: bytes, record: Record, candidate: Candidate) -> bytes:
     text = decode(data, record.path)
     for section in sections_of(candidate):
         text = markdown.edit_section(text, section.name, section.text, writing.kb.config.language, record.path)

@@ -3,26 +3,31 @@
 Every session, and every sub-agent of one, has files of its own, so that what runs side by side never meets.
 """
 
+from __future__ import annotations
+
 import contextlib
-import hashlib
 import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
+from kb.digest import sha256
 from kb.errors import KbError
 from kb.knowledge.names import CONTENT
 from kb.record import Candidate, Similar, Verdict
+from kb.store.files import within
 from kb.store.state import State, write_whole
 from kb.text import normalise
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.writing import redact
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 NOTES = "notes.jsonl"
@@ -45,13 +50,13 @@ def safe_id(session: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
     if plain == session and plain:
         return plain
-    return f"{plain[:50] or 'session'}-{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    return f"{plain[:50] or 'session'}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 class Desk:
     """The files of one running session, or of one of its sub-agents (*agent*)."""
 
-    def __init__(self, kb: "KnowledgeBase", session: str, agent: str = "") -> None:
+    def __init__(self, kb: KnowledgeBase, session: str, agent: str = "") -> None:
         """Name the files; none is made yet."""
         self._kb = kb
         self.session = session
@@ -71,7 +76,7 @@ class Desk:
 
     def move_cursor(self, cursor: dict[str, Any], rows: Sequence[Row]) -> None:
         """Keep how far the session is extracted, and what it has brought; both without secrets."""
-        private = self._kb.config.private_words
+        private = self._kb.config.masking
         kept = [
             {"candidate": as_json(redact.redacted(row.candidate, private)[0]), "verdict": row.verdict._asdict()}
             for row in rows
@@ -94,7 +99,7 @@ class Desk:
     def note(self, passing: Iterable[Candidate]) -> None:
         """Keep what holds for this session only (中业: RUYI-12); it goes when the session ends."""
         known = self.notes()
-        private = self._kb.config.private_words
+        private = self._kb.config.masking
         new = [redact.redacted(candidate, private)[0] for candidate in passing]
         new = [candidate for candidate in new if not said_before(candidate, known)]
         if new:
@@ -133,14 +138,17 @@ def said_before(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
     return any(key == (one.kind, normalise(one.title), normalise(one.decision)) for one in earlier)
 
 
-def active_compact(kb: "KnowledgeBase", session: str) -> str:
+def active_compact(kb: KnowledgeBase, session: str) -> str:
     """Return the compact form of a session: while it runs its own, later that of its last archive; "" without one."""
     desk = Desk(kb, session)
-    places = [kb.state.path("active", desk.name, "compact.md")]
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open(kb.state.path("active", desk.name, "compact.md"), encoding="utf-8") as file,
+    ):
+        return file.read()
     if archive := str(desk.cursor().get("archive") or ""):
-        places.append(os.path.join(kb.root, CONTENT, "sessions", archive, "compact.md"))
-    for place in places:
-        with contextlib.suppress(OSError, ValueError), open(place, encoding="utf-8") as file:
+        place = f"{CONTENT}/sessions/{archive}/compact.md"
+        with contextlib.suppress(OSError, ValueError), open(within(kb.root, place), encoding="utf-8") as file:
             return file.read()
     return ""
 
@@ -163,7 +171,7 @@ def postpone(state: State, job: Job) -> None:
     state.save(job._asdict(), "pending", _pending(job.session, job.agent))
 
 
-def waiting(kb: "KnowledgeBase", session: str = "") -> list[Job]:
+def waiting(kb: KnowledgeBase, session: str = "") -> list[Job]:
     """Return what was put off: by *session* and its sub-agents, or by all."""
     try:
         names = sorted(os.listdir(kb.state.path("pending")))
@@ -174,7 +182,7 @@ def waiting(kb: "KnowledgeBase", session: str = "") -> list[Job]:
     return [job for value in kept if (job := _job(value))]
 
 
-def done(kb: "KnowledgeBase", session: str, agent: str = "") -> None:
+def done(kb: KnowledgeBase, session: str, agent: str = "") -> None:
     """Forget what *session* or its *agent* had put off."""
     with contextlib.suppress(OSError):
         os.unlink(kb.state.path("pending", _pending(session, agent)))

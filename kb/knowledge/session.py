@@ -4,14 +4,15 @@ A transcript only grows. Its cursor says how far it is extracted; every part of 
 tells of all parts.
 """
 
-import hashlib
+from __future__ import annotations
+
 import json
 import os
 import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kb.digest import sha256
 from kb.errors import BadInput, Busy, KbError
 from kb.knowledge import archive as archives
 from kb.knowledge import running
@@ -22,19 +23,23 @@ from kb.knowledge.write import write
 from kb.record import GLOBAL, Candidate, Verdict
 from kb.sessions import extract, forms, llm
 from kb.sessions import transcript as transcripts
-from kb.sessions.transcript import Transcript
+from kb.sessions.transcript import Message, Transcript
 from kb.store.state import State
 from kb.text import count, slugify
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.karma import NEUTRAL, karma
 
 if TYPE_CHECKING:
+    from kb.config import Masking
     from kb.knowledge import KnowledgeBase
 
 MAX_TRANSCRIPT = 256_000_000
 _SHORTEST = 60
 """Below so many 字 no compact form says anything; masks that need more room than that are let out."""
+_TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
+"""Tools that keep a session's list of tasks."""
 _TAIL = 400_000
 """Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
 
@@ -70,7 +75,7 @@ def read_transcript(path: str, last: int = 0) -> bytes:
 
 
 def save(
-    kb: "KnowledgeBase", path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
+    kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
     archive: bool = True, landing: bool = False,
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
@@ -95,14 +100,14 @@ def save(
 class _Saving:
     """One call of `save`, under the lock of its transcript."""
 
-    def __init__(self, kb: "KnowledgeBase", job: Job, *, archive: bool, landing: bool) -> None:
+    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
         self.kb = kb
         self.archive = archive
         self.landing = landing
-        self.state = hashlib.sha256(data).hexdigest()
-        self.transcript = transcripts.read(data)
+        self.state = sha256(data).hexdigest()
+        self.transcript = _masked(transcripts.read(data), kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
         self.desk = Desk(kb, session, job.agent)
@@ -155,9 +160,9 @@ class _Saving:
         found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
         notes += [self.kb.words(_left_out(*broken)) for broken in extract.broken_blocks(self.transcript, after)]
         known = [row.candidate for row in self.rows]
-        masked = [redact.redacted(c, self.kb.config.private_words)[0] for c in found] if known else found
-        new = [c for c, safe in zip(found, masked, strict=True) if not running.said_before(safe, known)]
-        return [c._replace(scope=c.scope or self.scope) for c in new], notes
+        safe = [redact.redacted(candidate, self.kb.config.masking)[0] for candidate in found]
+        new = [candidate for candidate in safe if not running.said_before(candidate, known)]
+        return [c._replace(scope=c.scope or self.scope) for c in new], [redact.redact(note)[0] for note in notes]
 
     def _show(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""
@@ -228,14 +233,14 @@ class _Saving:
 # -- when ------------------------------------------------------------------------------------------
 
 
-def due(kb: "KnowledgeBase", session: str, agent: str = "") -> bool:
+def due(kb: KnowledgeBase, session: str, agent: str = "") -> bool:
     """Tell whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
     last = float(Desk(kb, session, agent).cursor().get("time") or 0)
     return not last <= kb.now() < last + kb.config.pause
 
 
 def save_when_due(
-    kb: "KnowledgeBase", path: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
+    kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
 ) -> Saved | None:
     """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
 
@@ -247,7 +252,7 @@ def save_when_due(
     return None
 
 
-def catch_up(kb: "KnowledgeBase", session: str = "", *, landing: bool = False) -> list[Verdict]:
+def catch_up(kb: KnowledgeBase, session: str = "", *, landing: bool = False) -> list[Verdict]:
     """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
     verdicts: list[Verdict] = []
     for job in running.waiting(kb, session):
@@ -262,12 +267,12 @@ def catch_up(kb: "KnowledgeBase", session: str = "", *, landing: bool = False) -
     return verdicts
 
 
-def land(kb: "KnowledgeBase") -> list[Verdict]:
+def land(kb: KnowledgeBase) -> list[Verdict]:
     """Write what earlier calls had to spool or put off, and return the verdicts."""
     return [*land_spool(kb), *catch_up(kb)]
 
 
-def end(kb: "KnowledgeBase", path: str, *, session: str, folder: str = "", host: str = "") -> None:
+def end(kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "") -> None:
     """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
     if has_words(path):
         running.leave(kb.state, Job(path, session, folder, host), kb.now())
@@ -302,7 +307,7 @@ def has_words(path: str) -> bool:
 
 
 def candidates_of(
-    kb: "KnowledgeBase", transcript: Transcript, after: int, session: str, host: str
+    kb: KnowledgeBase, transcript: Transcript, after: int, session: str, host: str
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
     notes: list[str] = []
@@ -324,9 +329,7 @@ def _left_out(line: int, problem: Said | str) -> Said:
     return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
-def compact_of(
-    kb: "KnowledgeBase", transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = ()
-) -> str:
+def compact_of(kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = ()) -> str:
     """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets."""
     from kb.reading.query import cited
 
@@ -340,7 +343,7 @@ def compact_of(
             transcript, anchors=list(dict.fromkeys((*made, *known))), candidates=found, language=kb.config.language,
             limit=limit,
         )  # fmt: skip
-        masked = redact.redact(text, kb.config.private_words)[0]
+        masked = redact.redact(text, kb.config.masking)[0]
         if count(masked) <= longest or limit < _SHORTEST:
             return masked
         limit -= count(masked) - longest
@@ -361,12 +364,23 @@ def task_of_agent(path: str, agent_type: str) -> str:
     return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
 
 
-def _masked_json(kb: "KnowledgeBase", value: object) -> bytes:
-    def masked(item: Any) -> Any:
-        if isinstance(item, str):
-            return redact.redact(item, kb.config.private_words)[0]
-        if isinstance(item, dict):
-            return {key: masked(inner) for key, inner in item.items()}
-        return [masked(inner) for inner in item] if isinstance(item, list | tuple) else item
+def _masked(transcript: Transcript, masking: Masking) -> Transcript:
+    """Return *transcript* without secrets in what titles, quotes and forms are cut from.
 
-    return json.dumps(masked(value), ensure_ascii=False, indent=1).encode() + b"\n"
+    Half a token is no longer known as one, so what is said and what stands in task lists is masked before it is cut.
+    """
+
+    def clean(message: Message) -> Message:
+        return message._replace(
+            texts=tuple(redact.redact(text, masking)[0] for text in message.texts),
+            calls=tuple(
+                call._replace(input=redact.masked(call.input, masking)) if call.name in _TASKS else call
+                for call in message.calls
+            ),
+        )
+
+    return transcript._replace(messages=tuple(map(clean, transcript.messages)))
+
+
+def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
+    return json.dumps(redact.masked(value, kb.config.masking), ensure_ascii=False, indent=1).encode() + b"\n"

@@ -3,12 +3,13 @@
 A file goes when what it holds is written. A process that dies in between leaves it; written again it changes nothing.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
@@ -16,20 +17,23 @@ from kb.errors import Busy, GitFailed, KbError
 from kb.record import Candidate, Verdict
 from kb.store.files import content
 from kb.store.git.repository import QUEUE
+from kb.values import TYPE_CHECKING
 from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 
-def spool(kb: "KnowledgeBase", candidates: Sequence[Candidate], folder: str, why: KbError) -> list[Verdict]:
+def spool(kb: KnowledgeBase, candidates: Sequence[Candidate], folder: str, why: KbError) -> list[Verdict]:
     """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
 
     The scope is found out now: the call that lands them may come from elsewhere.
     """
     scope = _scope(kb, folder)
-    safe = [redact.redacted(c._replace(scope=c.scope or scope), kb.config.private_words)[0] for c in candidates]
+    safe = [redact.redacted(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
     value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe]}
     try:
         path = kb.state.spool(kb.now(), value)
@@ -42,14 +46,14 @@ def spool(kb: "KnowledgeBase", candidates: Sequence[Candidate], folder: str, why
     ]
 
 
-def _scope(kb: "KnowledgeBase", folder: str) -> str:
+def _scope(kb: KnowledgeBase, folder: str) -> str:
     try:
         return kb.project(folder)
     except KbError:
         return ""
 
 
-def land_spool(kb: "KnowledgeBase") -> list[Verdict]:
+def land_spool(kb: KnowledgeBase) -> list[Verdict]:
     """Do what earlier calls had to spool, oldest first; what still cannot be done stays and holds up nothing else.
 
     A file that cannot be read is set aside; its verdict is `refused` and names it.
@@ -74,7 +78,7 @@ def land_spool(kb: "KnowledgeBase") -> list[Verdict]:
     return landed
 
 
-def _cannot_write(kb: "KnowledgeBase") -> bool:
+def _cannot_write(kb: KnowledgeBase) -> bool:
     """Tell whether it is the repository that is in the way, and not one file."""
     try:
         return kb.repository.not_now() is not None
@@ -82,7 +86,7 @@ def _cannot_write(kb: "KnowledgeBase") -> bool:
         return True
 
 
-def _set_aside(kb: "KnowledgeBase", path: str, error: Exception) -> Verdict:
+def _set_aside(kb: KnowledgeBase, path: str, error: Exception) -> Verdict:
     kept = kb.state.set_aside(path)
     problem = kb.words(error.message) if isinstance(error, KbError) else str(error)
     reason = say("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
@@ -97,7 +101,7 @@ def told_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> lis
     return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts
 
 
-def _landed(kb: "KnowledgeBase", value: Mapping[str, Any], path: str) -> list[Verdict]:
+def _landed(kb: KnowledgeBase, value: Mapping[str, Any], path: str) -> list[Verdict]:
     from kb.knowledge.write import Deciding
 
     if "save" in value:

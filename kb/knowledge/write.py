@@ -1,24 +1,28 @@
 """The way in: candidate → redact → quality → gate → dedup → verdict → one commit → index. There is no other."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
 
 from kb import markdown
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.front import decode
 from kb.kinds import section_labels
-from kb.knowledge import inbox, project
+from kb.knowledge import fresh, inbox, project
+from kb.knowledge.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
 from kb.knowledge.lookup import one_named
 from kb.knowledge.names import INBOX
 from kb.knowledge.publish import is_record, left_behind
-from kb.knowledge.spool import land_spool, spool, told_of_the_spool
 from kb.knowledge.writing import Writing, edited
 from kb.patterns import regex
-from kb.record import GLOBAL, SCOPE, Candidate, Record, Status, Verdict
+from kb.record import GLOBAL, SCOPE, Candidate, Record, Similar, Status, Verdict
+from kb.store.git.repository import GivenUp, LostRace
 from kb.text import one_line
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import gate, karma, merge, quality, redact
+from kb.writing.dedup import likest
 from kb.writing.objection import Objection
 from kb.writing.verdict import Decision, decide, missing_sections
 
@@ -26,8 +30,18 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _SCOPE = regex(SCOPE)
+_NEAR = 24
+"""Records of the likest titles with which a candidate is compared, and as many for each claim and path it shares."""
+_ALIKE = 3
+"""The most similar records that a verdict names."""
+_NEWEST = 300
+"""Titles that are compared letter by letter where too few share a word; 2 ms, while all of 10,000 would take 60."""
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
 """Files to commit beside the records, made when the verdicts are known."""
+
+
+Planned = tuple[Call, list[Verdict], int | None]
+"""A call, its verdicts, and the number of its commit among those of the transaction."""
 
 
 class _Mark(NamedTuple):
@@ -40,55 +54,120 @@ class _Mark(NamedTuple):
 
 
 def write(
-    kb: "KnowledgeBase", candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
+    kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
     beside: Files | None = None, subject: str = "", landing: bool = False,
 ) -> list[Verdict]:  # fmt: skip
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`."""
-    landed = [] if dry_run or landing else land_spool(kb)
+    landed = [] if dry_run or landing else _landed(kb)
     try:
         verdicts = Deciding(kb, "", folder).run(candidates, dry_run=dry_run, beside=beside, subject=subject)
     except (Busy, GitFailed) as trouble:
         if dry_run or landing:
             raise
+        from kb.knowledge.spool import spool
+
         verdicts = spool(kb, candidates, folder, trouble)
+    if not landed:
+        return verdicts
+    from kb.knowledge.spool import told_of_the_spool
+
     return told_of_the_spool(verdicts, landed)
+
+
+def _landed(kb: KnowledgeBase) -> list[Verdict]:
+    if not kb.state.spooled():
+        return []
+    from kb.knowledge.spool import land_spool
+
+    return land_spool(kb)
 
 
 class Deciding(Writing):
     """One call of the gate: what becomes of its candidates."""
 
+    caller: Candidate | None = None
+    """The first candidate, masked: it names the session and the host for the commit."""
+
     def run(
         self, candidates: Sequence[Candidate], *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
     ) -> list[Verdict]:
         """Decide on *candidates* and publish; a race that is lost is run again on the new tip."""
+        if dry_run or beside or self.promoted:
+            return self._run_alone(candidates, dry_run=dry_run, beside=beside, subject=subject)
+        mine = Call(candidates, self.folder)
+        waiting = Waiting(self.kb, mine)
+        try:
+            found = self.until_won(partial(self._plan_all, mine, waiting), self._publish_all, waiting.is_answered)
+        except GivenUp:
+            return waiting.answer()
+        except Busy as trouble:
+            tell_all_of(self.kb, trouble)
+            waiting.withdraw()
+            raise
+        return found[0][1]
+
+    def _plan_all(self, mine: Call, waiting: Waiting) -> list[Planned]:
+        """Plan what this writer wants, and what all those want who wait for the lock."""
+        if waiting.was_answered():
+            raise GivenUp
+        waiting.withdraw()
+        found = [self._planned(mine)]
+        for call in asked(self.kb):
+            try:
+                found.append(self._planned(call))
+            except Exception:
+                leave_to_its_writer(call.path)
+                raise LostRace(call.path) from None
+        return found
+
+    def _planned(self, call: Call) -> Planned:
+        steps = len(self.steps)
+        scope, self.folder, self.caller = self.scope, call.folder, None
+        self.scope = scope or project.claimed(self.kb, call.folder)
+        masked = call.masked or [()] * len(call.candidates)
+        verdicts = [self.take(*pair) for pair in zip(call.candidates, masked, strict=True)]
+        self.step(self.caller, by=call.by)
+        self.scope = scope
+        return call, verdicts, len(self.steps) - 1 if len(self.steps) > steps else None
+
+    def _publish_all(self, found: list[Planned]) -> list[Planned]:
+        commits = self.publish(None)
+        done: list[Planned] = []
+        for call, verdicts, step in found:
+            own = {**commits, **({self.head.ref: self.commits[step]} if step is not None else {})}
+            told = [self._published(verdict, own) for verdict in verdicts]
+            if call.path:
+                tell(call, told)
+            done.append((call, told, step))
+        return done
+
+    def _run_alone(
+        self, candidates: Sequence[Candidate], *, dry_run: bool, beside: Files | None, subject: str
+    ) -> list[Verdict]:
         find = self.kb.project if dry_run else partial(project.claimed, self.kb)
 
         def plan() -> list[Verdict]:
             self.scope = self.scope or find(self.folder)
+            self.caller = None
             return [self.take(candidate) for candidate in candidates]
 
         def publish(verdicts: list[Verdict]) -> list[Verdict]:
             extra = beside(verdicts) if beside else {}
             self.changes.update({path: (None, data) for path, data in extra.items()})
-            commits = self.publish(self._caller(candidates), "" if self.subjects else subject)
+            commits = self.publish(self.caller, "" if self.subjects else subject)
             return [self._published(verdict, commits) for verdict in verdicts]
 
         return self.until_won(plan, None if dry_run else publish)
 
-    def _caller(self, candidates: Sequence[Candidate]) -> Candidate | None:
-        """Return the first of *candidates* with the session and host that the commit names, masked like all else."""
-        if not candidates:
-            return None
-        plain = Candidate("decision", "", session=candidates[0].session, host=candidates[0].host)
-        return redact.redacted(plain, self.kb.config.private_words)[0]
-
-    def take(self, raw: Candidate) -> Verdict:
-        """Return the verdict on one candidate and remember what it changes."""
-        candidate, masked = redact.redacted(raw, self.kb.config.private_words)
+    def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
+        """Return the verdict on one candidate and remember what it changes; *already* masked by these rules."""
+        candidate, masked = redact.redacted(raw, self.kb.config.masking)
+        self.caller = self.caller or candidate
         candidate = karma.reclassed(
             candidate._replace(scope=candidate.scope or self.scope, title=" ".join(candidate.title.split()))
         )
-        notes = [say("masked: {rules}", rules=", ".join(sorted({mask.rule for mask in masked})))] if masked else []
+        rules = sorted({*already, *(mask.rule for mask in masked)})
+        notes = [say("masked: {rules}", rules=", ".join(rules))] if rules else []
         if not _SCOPE.fullmatch(candidate.scope):
             return self.refused(
                 candidate,
@@ -115,8 +194,10 @@ class Deciding(Writing):
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
         held = inbox.same_as(self.kb, candidate)
-        sightings = self._sightings(candidate, decision, held)
-        admission = gate.admission(candidate, sightings, self.kb.config, overturns=decision.overturns)
+        sightings, in_sessions = self._sightings(candidate, decision, held)
+        admission = gate.admission(
+            candidate, sightings, self.kb.config, in_sessions=in_sessions, overturns=decision.overturns
+        )
         if refusing := [o for o in admission.objections if o.refuses]:
             return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
         objections = [*objections, *admission.objections]
@@ -153,16 +234,20 @@ class Deciding(Writing):
         from kb.reading.query import broad_expression
 
         scopes = sorted({candidate.scope, GLOBAL})
-        return self.kb.index.near(
-            candidate.title, broad_expression(candidate.title), candidate.claims, candidate.impact, scopes
+        near = self.kb.index.near(
+            candidate.title, broad_expression(candidate.title), candidate.claims, candidate.impact, scopes, _NEAR
         )
+        return near + [record for record in fresh.in_tip(self.kb, self.head.oid) if record.scope in scopes]
 
-    def _sightings(self, candidate: Candidate, decision: Decision, held: inbox.Held | None) -> int:
-        """Return in how many sessions the candidate has been seen, this one included."""
+    def _sightings(self, candidate: Candidate, decision: Decision, held: inbox.Held | None) -> tuple[int, bool]:
+        """Return how often the candidate has been seen, now included, and whether in a session of its own each time."""
         if decision.step == "merge" and decision.record:
-            return decision.record.occurrences + 1
+            record, source = decision.record, merge.source_of(candidate)
+            is_new = bool(source) and source not in record.sources
+            return record.occurrences + 1, is_new and len(record.sources) == record.occurrences
         sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
-        return len(sessions | {candidate.session})
+        sessions.add(candidate.session)
+        return len(sessions), "" not in sessions
 
     def _unmended(self, candidate: Candidate, error: BadRecord) -> Verdict:
         """Return the verdict on a candidate that concerns a file which cannot be read."""
@@ -203,10 +288,18 @@ class Deciding(Writing):
         said = [say("not given: {sections}", sections=labels)] if lacking else []
         if lacking and self.kb.config.missing == "refuse":
             return self.refused(candidate, said, say("add what is missing"))
+        alike = self._alike(candidate, decision.similar)
         self.add(record)
         for old in replaced:
             self.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
-        return self.verdict("created", record, [*said, *grounds], decision.similar, remedy)
+        return self.verdict("created", record, [*said, *grounds], alike, remedy)
+
+    def _alike(self, candidate: Candidate, found: tuple[Similar, ...]) -> tuple[Similar, ...]:
+        """Return the likest records: those *found* by words they share or, where these are few, by their letters."""
+        if len(found) >= _ALIKE:
+            return found
+        titles = self.kb.index.titles(sorted({candidate.scope, GLOBAL}), _NEWEST)
+        return likest(candidate.title, titles, _ALIKE)
 
     def _named_by(self, candidate: Candidate, names: Sequence[str]) -> list[Record]:
         """Return the records of the candidate's scope that *names* name; raise UnknownId."""

@@ -1,37 +1,41 @@
 """One change of the knowledge base: what a call plans under the lock, and the one commit that makes it so."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
 
 from kb import markdown
 from kb.errors import Busy, IndexFailed, KbError, NeedsPerson
 from kb.front import decode, edit_front
 from kb.kinds import BY_NAME
-from kb.knowledge import inbox, numbers, project
+from kb.knowledge import fresh, inbox, numbers, project
 from kb.knowledge.names import folder_of, ulid
 from kb.knowledge.publish import finish_following, publish
 from kb.record import Candidate, Record, Similar, Verdict
 from kb.store.git import checkout
-from kb.store.git.repository import LostRace, Move, message
+from kb.store.git.repository import NOBODY, LostRace, Move, Step, message
 from kb.text import slugify
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 from kb.writing import merge
 from kb.writing.verdict import sections_of, status_of
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.review import Plan
 
 _RACES = 50
 
-T = TypeVar("T")
-
 
 class Writing:
     """What one call plans, and the commits that make it so; `kb.knowledge.write` decides what becomes of candidates."""
 
-    def __init__(self, kb: "KnowledgeBase", scope: str, folder: str, *, promoted: str = "") -> None:
+    def __init__(self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "") -> None:
         """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
 
         *promoted* names what a person takes out of the inbox: it needs no further ground.
@@ -52,16 +56,21 @@ class Writing:
         self.reviews: list[Plan] = []
         self.inbox: dict[str, bytes | None] = {}
         self.operations: list[str] = []
+        self.steps: list[Step] = []
+        self.commits: list[str] = []
 
-    def until_won(self, plan: Callable[[], T], publish: Callable[[T], T] | None) -> T:
+    def until_won(
+        self, plan: Callable[[], T], publish: Callable[[T], T] | None, given_up: Callable[[], bool] | None = None
+    ) -> T:
         """Plan and publish in one transaction, again on the new tip when a race is lost; None publishes nothing.
 
-        A trouble after the refs have moved is not told: it is published, and what was planned is returned.
+        A trouble after the refs have moved is not told: it is published, and what was planned is returned. Raise
+        GivenUp when *given_up*, asked while somebody else holds the lock, says that it is no longer needed.
         """
         for _ in range(_RACES):
             self.forget()
             try:
-                with self.transaction(keep=publish is not None):
+                with self.transaction(keep=publish is not None, given_up=given_up):
                     done = plan()
                     if publish:
                         done = publish(done)
@@ -71,16 +80,19 @@ class Writing:
         raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
 
     @contextlib.contextmanager
-    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+    def transaction(self, *, keep: bool = True, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
         """Hold the lock, the tip to build on and the index that agrees with it."""
         repository = self.kb.repository
         try:
-            with repository.locked():
-                finish_following(self.kb)
+            with repository.locked(given_up):
+                has_followed = finish_following(self.kb)
                 if busy := repository.not_now():
                     raise busy
                 self.head = repository.head()
-                self.kb.fresh(thorough=False)
+                knows = fresh.knows(self.kb, self.head.oid)
+                self.kb.fresh(thorough=has_followed or not knows)
+                if not knows:
+                    fresh.know(self.kb, self.head.oid)
                 numbers.learn(self.kb)
                 inbox.sync(self.kb)
                 with self.kb.index.changing(keep=keep):
@@ -198,30 +210,50 @@ class Writing:
         self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = ""
     ) -> dict[str, str]:
         """Publish everything planned in one transaction of refs; return the commit of each ref."""
-        kb = self.kb
+        self.step(candidate, subject, operation, why)
+        if not self.steps and not self.reviews and not self.inbox:
+            return {}
+        reason = f"kb: {self.steps[0].message.partition(chr(10))[0] if self.steps else 'inbox'}"
+        mover = self.kb.repository.mover(reason)
+        try:
+            moves = self._built()
+            self.outcomes = publish(self.kb, self.head, moves, self.changes, reason, mover)
+        finally:
+            mover.ended()
+        self.is_published = True
+        if self.inbox:
+            self.kb.index.set_note("inbox", moves[-1].new)
+        return {move.ref: move.new for move in moves}
+
+    def step(
+        self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = "",
+        by: Mapping[str, str] = NOBODY,
+    ) -> None:  # fmt: skip
+        """Let what was planned since the last step be a commit of its own, *by* its own author."""
+        done = {path: data for step in self.steps for path, data in step.changes.items()}
+        new = {path: now for path, (_, now) in self.changes.items() if done.get(path) != now}
+        if new:
+            self.steps.append(Step(new, self._message(candidate, subject, operation, why), by))
+        self.subjects, self.uids, self.operations = [], [], []
+
+    def _built(self) -> list[Move]:
+        """Build the commits of everything planned."""
+        kb, tip = self.kb, self.head.oid
         moves: list[Move] = []
-        tip = self.head.oid
-        if self.changes:
-            now = {path: after for path, (_, after) in self.changes.items()}
+        if self.steps:
             with kb.state.stage() as stage:
-                tip = kb.repository.build(tip, now, self._message(candidate, subject, operation, why), stage=stage)
+                self.commits = kb.repository.build_all(tip, self.steps, stage=stage)
+            tip = self.commits[-1]
             moves.append(Move(self.head.ref, tip, self.head.oid))
         moves += [review.built(kb, tip) for review in self.reviews]
         if self.inbox:
             for name in [name for name, data in self.inbox.items() if data is None]:
                 kb.index.hold(name, None)
             moves.append(inbox.move(kb, self.inbox))
-        if not moves:
-            return {}
-        reason = f"kb: {self.subjects[0] if self.subjects else 'inbox'}"
-        self.outcomes = publish(kb, self.head, moves, self.changes, reason)
-        self.is_published = True
-        if self.inbox:
-            kb.index.set_note("inbox", moves[-1].new)
-        return {move.ref: move.new for move in moves}
+        return moves
 
     def _message(self, candidate: Candidate | None, subject: str, operation: str, why: str) -> str:
-        first = subject or self.subjects[0]
+        first = subject or (self.subjects[0] if self.subjects else "Write")
         if not subject and len(self.subjects) > 1:
             first = f"Write {len(self.subjects)} records"
         body = "\n".join(f"- {line}" for line in self.subjects[:200]) if len(self.subjects) > 1 else ""

@@ -1,11 +1,16 @@
 """Decide how much fits a budget: whole items, the best first, never a token too many."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from kb.text import tokens
+from kb.values import TYPE_CHECKING
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 def fitting(items: Sequence[T], budget: int, render: Callable[[list[T]], str]) -> list[T]:

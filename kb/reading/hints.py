@@ -4,27 +4,35 @@ A hint warns, reminds and remembers; it never decides. What it quotes was writte
 leave its line, hide characters, or pass for the frame around it.
 """
 
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from kb.config import Config
 from kb.kinds import BY_NAME, Kind
 from kb.patterns import regex
 from kb.reading.budget import fitting, joined
 from kb.reading.frames import EN, ZH, Words
+from kb.reading.quoting import (
+    CELL_LIMIT,
+    NAME_LIMIT,
+    PATH_LIMIT,
+    TITLE_LIMIT,
+    Told,
+    allowed,
+    cell,
+    no_tags,
+    quoted,
+    sentence,
+    told,
+)
 from kb.record import LIVE, Record, Status
-from kb.text import clip, first_sentence, one_line
+from kb.text import one_line
+from kb.values import NamedTuple
 from kb.words import Said, say
 
-TITLE_LIMIT = 80
-"""Characters of a title in a list."""
-
-CELL_LIMIT = 60
-"""Characters of a cell of the history table, and of a reason."""
-
 T1, T2 = "t1", "t2"
+_CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
 
 _MOMENTS: Mapping[str, tuple[str, ...]] = {
     "眼": (T1,),
@@ -61,122 +69,32 @@ class Hint(NamedTuple):
         return tuple(dict.fromkeys(record.id for record in self.shown))
 
 
-# -- what may be said -----------------------------------------------------------------------------
-
-_HIDDEN = regex(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-)
-_DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
-_TAG = regex(r"<(?=[A-Za-z/!?])")
-_PIPE = regex(r"\\*\|")
-_NONE = frozenset(
-    ["", "-", "–", "—", "/", "n/a", "na", "none", "nothing", "tbd", "无", "暂无", "不适用", "待定", "没有"]
-)
-
-_CONCLUSION = regex(
-    r"\b(?:recommended|final)[ _-]?(?:solution|decision)\s*[:=：]|\b(?:recommended_solution|final_decision|must_use|"
-    r"priority_order|confidence_score)\b|\b(?:recommendedSolution|finalDecision|mustUse|priorityOrder|confidenceScore)\b|"
-    r"\b(?:must|shall|should|have to|has to|need to|always) (?:be )?(?:use|used|adopt|adopted|choose|chosen|pick|"
-    r"picked|go with) [^.;!?\n]{0,80}?\bas (?:the|our|your) (?:final|only|definitive)\b|"
-    r"\bthe final (?:decision|solution|choice|answer) (?:is|must|shall|will)\b|"
-    r"(?:必须|务必|一律|只能|应当|应该|应|最终)\s*(?:采用|使用|选择|选用|采纳)[^。；;！？\n]{0,60}?"
-    r"(?:作为|为|当作)\s*(?:最终|唯一|最后)的?\s*(?:解决)?(?:方案|选择|决定|决策|结论|答案)|"
-    r"最终(?:方案|决定|决策|结论|选择)\s*(?:是|为|就是|必须|[:：=])|(?:推荐方案|优先级顺序|置信度)\s*[:：=]",
-    re.IGNORECASE,
-)
-"""Sentences and field names that hand over a conclusion instead of a memory (SHI "禁忌"; one-way rule of hints)."""
-
-_MARKS = (
-    "final", "only", "definitive", "recommended", "must_use", "mustuse", "priority", "confidence",
-    "最终", "唯一", "最后", "推荐", "优先级", "置信度",
-)  # fmt: skip
-"""Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression."""
-
-
-def concludes(text: str) -> bool:
-    """Tell whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
-    plain = _clean(unicodedata.normalize("NFKC", text)).translate(_DECORATION)
-    folded = plain.casefold()
-    return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(plain) is not None
-
-
-def _clean(text: str) -> str:
-    return one_line(_HIDDEN.sub("", text))
-
-
-def _quoted(text: str, limit: int) -> str:
-    """Return untrusted *text* for one line of a hint, *limit* characters at most."""
-    line = clip(_clean(text), limit)
-    if line.count("`") % 2 or "``" in line:
-        line = line.replace("`", "'")
-    return _TAG.sub("&lt;", line)
-
-
-def _cell(text: str) -> str:
-    return _PIPE.sub(lambda match: "\\" * (2 * len(match.group()) - 1) + "|", text)
-
-
-def _sentence(record: Record, section: str) -> str:
-    """Return the first sentence of *section*, or "" where it says nothing or states a conclusion."""
-    sentence = first_sentence(_clean(_unlisted(record.section(section))), CELL_LIMIT)
-    if sentence.rstrip("。.").lower() in _NONE or concludes(record.section(section)):
-        return ""
-    return _quoted(sentence, CELL_LIMIT)
-
-
-def _unlisted(text: str) -> str:
-    """Return the first line of *text* that says something, without its list or quote mark or code fence."""
-    rows = (re.sub(r"^\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+|```.*$|~~~.*$)", "", row).strip() for row in text.splitlines())
-    return next((row for row in rows if row), "")
-
-
-def _allowed(records: Iterable[Record]) -> tuple[list[Record], list[Said]]:
-    """Return the records a hint may name, and a warning for each whose text states a conclusion."""
-    kept, warnings = [], []
-    for record in records:
-        if concludes(" ".join((record.title, *record.tags))):
-            warnings.append(say("{id} is left out of the hint: its title states a conclusion", id=record.id))
-            continue
-        if any(concludes(section.text) for section in record.sections):
-            warnings.append(say("{id} states a conclusion; the hint does not repeat it", id=record.id))
-        kept.append(record)
-    return kept, warnings
-
-
 # -- T1 and T2 ------------------------------------------------------------------------------------
 
 
 class _Entry(NamedTuple):
     part: str
     record: Record
-    line: str
+    line: str = ""
 
 
 def t1(records: Sequence[Record], config: Config) -> Hint:
     """Return the hint before a task starts: risks, constraints and patterns among *records*, best first."""
-    words = _words(config)
     live = [record for record in records if record.status in LIVE and _kind(record).hint == T1]
-    kept, warnings = _allowed(live)
-    entries = [_Entry(_t1_part(record), record, _listed(record, kept, words)) for record in kept]
-    parts = ("risks", "constraints", "patterns")
-    return _hint(entries, warnings, config, T1, parts)
+    kept, warnings = allowed(live)
+    entries = [_Entry(_t1_part(record), record) for record in kept]
+    return _hint(entries, warnings, config, T1, ("risks", "constraints", "patterns"))
 
 
 def t2(records: Sequence[Record], config: Config) -> Hint:
     """Return the hint once a plan is fixed: decisions as history, interfaces, rollbacks among *records*, best first."""
-    words = _words(config)
     live = [record for record in records if record.status in LIVE and _kind(record).hint == T2]
-    kept, warnings = _allowed(live)
+    kept, warnings = allowed(live)
     entries = []
     for record in kept:
-        if record.kind == "interface":
-            entries.append(_Entry("interfaces", record, _listed(record, kept, words)))
-        else:
-            entries.append(_Entry("history", record, _row(record, kept, words)))
-        rollback = _sentence(record, "rollback")
-        if rollback:
-            entries.append(_Entry("rollbacks", record, f"- {_name(record, kept)}: {rollback}"))
+        entries.append(_Entry("interfaces" if record.kind == "interface" else "history", record))
+        if sentence(record, "rollback"):
+            entries.append(_Entry("rollbacks", record))
     return _hint(entries, warnings, config, T2, ("history", "interfaces", "rollbacks"))
 
 
@@ -188,19 +106,43 @@ def _hint(
     for entry in entries:
         if sum(other.part == entry.part for other in few) < config.hint_items:
             few.append(entry)
+    if not few:
+        return Hint(words.nothing, tuple(warnings))
+    lines, more = _lined(few, words)
 
     def render(taken: list[_Entry]) -> str:
         blocks = [_block(part, [e.line for e in taken if e.part == part], words) for part in parts]
         footer = "---\n" + getattr(words, f"{moment}_footer")
         return "\n\n".join([getattr(words, moment), *filter(None, blocks), footer])
 
-    if not few:
-        return Hint(words.nothing, tuple(warnings))
-    taken = fitting(few, config.hint_tokens, render)
+    taken = fitting(lines, config.hint_tokens, render)
     if not taken:
-        return Hint("", (*warnings, say("no hint fits {budget} tokens", budget=config.hint_tokens)))
+        return Hint("", (*warnings, *more, say("no hint fits {budget} tokens", budget=config.hint_tokens)))
     shown = [entry.record for entry in taken]
-    return Hint(render(taken), tuple(warnings), tuple(r for n, r in enumerate(shown) if r not in shown[:n]))
+    return Hint(render(taken), (*warnings, *more), tuple(r for n, r in enumerate(shown) if r not in shown[:n]))
+
+
+def _lined(entries: Sequence[_Entry], words: Words) -> tuple[list[_Entry], list[Said]]:
+    """Return *entries* with their lines, and what to warn of; of what speaks to an agent only the name is said."""
+    known: list[Told] = []
+    lined = []
+    for entry in entries:
+        one = next((each for each in known if each.original is entry.record), None)
+        if one is None:
+            known.append(one := told(entry.record, words.untitled))
+        if entry.part != "rollbacks" or not one.warning:
+            lined.append(entry._replace(line=_line(entry.part, one, [e.record for e in entries], words)))
+    return lined, [one.warning for one in known if one.warning]
+
+
+def _line(part: str, one: Told, among: Sequence[Record], words: Words) -> str:
+    """Return what is said of a record in one *part* of a hint."""
+    name, title = _name(one.original, among), quoted(one.record.title, CELL_LIMIT if part == "history" else TITLE_LIMIT)
+    if part == "history":
+        return f"| [{name}] | {cell(title)}{_mark(one, words)} | {cell(sentence(one.record, 'why')) or '–'} |"
+    if part == "rollbacks":
+        return f"- {name}: {sentence(one.record, 'rollback')}"
+    return f"- [{name}] {title}{_mark(one, words)}"
 
 
 def _block(part: str, lines: list[str], words: Words) -> str:
@@ -216,26 +158,17 @@ def _t1_part(record: Record) -> str:
     return {"anti-pattern": "risks", "pattern": "patterns"}.get(_kind(record).category, "constraints")
 
 
-def _listed(record: Record, among: Sequence[Record], words: Words) -> str:
-    return f"- [{_name(record, among)}] {_quoted(record.title, TITLE_LIMIT)}{_mark(record, words)}"
-
-
-def _row(record: Record, among: Sequence[Record], words: Words) -> str:
-    title = _cell(_quoted(record.title, CELL_LIMIT)) + _mark(record, words)
-    return f"| [{_name(record, among)}] | {title} | {_cell(_sentence(record, 'why')) or '–'} |"
-
-
 def _name(record: Record, among: Sequence[Record]) -> str:
     """Return the id of *record*, with its scope where another of the same id stands beside it."""
     if not any(other.id == record.id and other.scope != record.scope for other in among):
-        return one_line(record.id)
-    return f"{one_line(record.scope.removeprefix('project/'))}:{one_line(record.id)}"
+        return quoted(record.id, NAME_LIMIT)
+    return f"{quoted(record.scope.removeprefix('project/'), NAME_LIMIT)}:{quoted(record.id, NAME_LIMIT)}"
 
 
-def _mark(record: Record, words: Words) -> str:
-    if record.status == Status.ACCEPTED:
-        return ""
-    return f" ({words.unverified})" if record.status == Status.PROPOSED else f" ({words.dead})"
+def _mark(one: Told, words: Words) -> str:
+    live: Mapping[str, str] = {Status.ACCEPTED: "", Status.PROPOSED: f" ({words.unverified})"}
+    withheld = f" ({words.withheld})" if one.warning else ""
+    return live.get(one.record.status, f" ({words.dead})") + withheld
 
 
 def _kind(record: Record) -> Kind:
@@ -252,24 +185,34 @@ def _words(config: Config) -> Words:
 def prompt_hint(records: Sequence[Record], config: Config) -> Hint:
     """Return what a prompt is answered with: *records*, best first, quoted as data; no text without records."""
     words = _words(config)
-    kept, warnings = _allowed(records)
+    kept, warnings = allowed(records)
     few = kept[: config.hint_items]
+    facts = [told(record, words.untitled) for record in few]
+    warnings += [fact.warning for fact in facts if fact.warning]
 
-    def render(taken: list[Record]) -> str:
-        footer = words.prompt_footer.format(id=_name(taken[0], few))
-        return "\n".join([words.prompt, *(_fact(record, few, words, config) for record in taken), footer])
+    def render(taken: list[Told]) -> str:
+        footer = words.prompt_footer.format(id=_name_to_call(taken[0].original, few))
+        return "\n".join([words.prompt, *(_fact(fact, few, words) for fact in taken), footer])
 
-    taken = fitting(few, config.prompt_tokens, render)
-    return Hint(render(taken) if taken else "", tuple(warnings), tuple(taken))
+    taken = fitting(facts, config.prompt_tokens, render)
+    return Hint(render(taken) if taken else "", tuple(warnings), tuple(fact.original for fact in taken))
 
 
-def _fact(record: Record, among: Sequence[Record], words: Words, config: Config) -> str:
-    kind = _kind(record)
-    label = kind.zh if config.language == "zh" else kind.en
-    why = _sentence(record, "why")
+def _name_to_call(record: Record, among: Sequence[Record]) -> str:
+    """Return the name of *record* for a command; no more than "ID" for one that is none."""
+    name = _name(record, among)
+    return name if _CALLABLE.fullmatch(name) else "ID"
+
+
+def _fact(fact: Told, among: Sequence[Record], words: Words) -> str:
+    """Return the line that quotes a record with its origin: its id, and where its file stands."""
+    kind = _kind(fact.original)
+    label = quoted(kind.zh if words is ZH else kind.en, NAME_LIMIT)
+    why = sentence(fact.record, "why")
     reason = f" — {why}" if why else ""
-    title = _quoted(record.title, TITLE_LIMIT)
-    return f"> - [{_name(record, among)}] {label}{words.colon}{title}{_mark(record, words)}{reason}"
+    place = f" ({quoted(fact.original.path, PATH_LIMIT)})" if fact.original.path else ""
+    title = quoted(fact.record.title, TITLE_LIMIT)
+    return f"> - [{_name(fact.original, among)}] {label}{words.colon}{title}{_mark(fact, words)}{reason}{place}"
 
 
 def start_context(
@@ -281,13 +224,12 @@ def start_context(
     *counts* has the number of live records of each kind.
     """
     words = _words(config)
-    kept, warnings = _allowed(record for record in records if record.status in LIVE)
+    kept, warnings = allowed(record for record in records if record.status in LIVE)
     if not compact.strip() and not any(counts.values()) and not reviews:
         return Hint()
     heading = "" if compact.lstrip().startswith("#") else words.compact
     opening = _opening(config, counts, reviews)
-    lines = [_Entry("compact", Record("", "", ""), row) for row in _rows(compact)]
-    entries = lines + [_Entry("always", record, _listed(record, kept, words)) for record in kept]
+    rows = [_Entry("compact", Record("", "", ""), row) for row in _rows(compact)]
 
     def render(taken: list[_Entry]) -> str:
         restored = [e.line for e in taken if e.part == "compact"]
@@ -300,25 +242,35 @@ def start_context(
         )
         return "\n\n".join(filter(None, blocks))
 
-    taken = fitting(entries, config.start_tokens, render)
+    holding = [_Entry("always", record, _line("always", Told(record, record), kept, words)) for record in kept]
+    likely = fitting([*rows, *holding], config.start_tokens, render)
+    lines, more = _lined([entry for entry in likely if entry.part == "always"], words)
+    taken = fitting([*rows, *lines], config.start_tokens, render)
     if not taken and not fitting([None], config.start_tokens, lambda _: render([])):
-        return Hint("", (*warnings, say("no hint fits {budget} tokens", budget=config.start_tokens)))
-    return Hint(render(taken), tuple(warnings), tuple(e.record for e in taken if e.part == "always"))
+        return Hint("", (*warnings, *more, say("no hint fits {budget} tokens", budget=config.start_tokens)))
+    return Hint(render(taken), (*warnings, *more), tuple(e.record for e in taken if e.part == "always"))
 
 
 def _opening(config: Config, counts: Mapping[str, int], reviews: int) -> str:
     words = _words(config)
     labels = [(BY_NAME[name], n) for name, n in counts.items() if n and name in BY_NAME]
     spoken = words.comma.join(f"{kind.zh} {n}" if words is ZH else f"{kind.en} {n}" for kind, n in labels)
-    rows = [words.start.format(name=_quoted(config.name, TITLE_LIMIT))]
+    rows = [words.start.format(name=quoted(config.name, TITLE_LIMIT))]
     rows += [words.holdings.format(counts=spoken)] if spoken else []
     rows += [words.reviews.format(n=reviews)] if reviews else []
     return "\n".join(rows)
 
 
 def _rows(compact: str) -> list[str]:
-    """Return the lines of the compact form, each without what hides or passes for a tag of the host."""
-    return [_TAG.sub("&lt;", _HIDDEN.sub("", row)) for row in compact.strip().splitlines()]
+    """Return the lines of the compact form: what hides in them is shown, and nothing passes for a tag of the host."""
+    from kb.untrusted import visible
+
+    return no_tags(visible(compact.strip())).split("\n") if compact.strip() else []
+
+
+def framed(text: str, config: Config) -> str:
+    """Return *text*, hints in the protocol's own form, with whose words they are above it."""
+    return f"{_words(config).prompt}\n\n{text}" if text else ""
 
 
 def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: str = "zh") -> str:
@@ -329,7 +281,12 @@ def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: st
     words = ZH if language == "zh" else EN
     target = one_line(pointer).replace("\\", "\\\\").replace('"', '\\"')
     more = words.more.format(pointer=target) if pointer else ""
-    parts = ((words.compact, compact), (words.hints, hint_text), (words.task, task), (words.note, more))
+    parts = (
+        (words.compact, "\n".join(_rows(compact))),
+        (words.hints, hint_text),
+        (words.task, task),
+        (words.note, more),
+    )
     return "\n\n".join(f"{heading}\n{text.strip()}" for heading, text in parts if text.strip()) + "\n"
 
 

@@ -7,12 +7,14 @@ nothing in a question can be read as FTS5 syntax. For spaced words the index ans
 match inside a word): a caller that promises the plain scan adds it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
 from kb.record import Reference
-from kb.text import SEPARATOR, folded, run_terms, runs, word_terms
+from kb.text import SEPARATOR, run_terms, runs, word_terms
 
 MAX_PHRASES = 32
 """The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
@@ -144,16 +146,6 @@ def _is_beginning(term: str, unspaced: bool) -> bool:
     if unspaced:
         return len(term) == 1
     return len(term) >= PREFIX_FROM and not term.isdigit() and not SEPARATOR.startswith(term)
-
-
-# -- the plain scan -------------------------------------------------------------------------------
-
-
-def plain_match(query: str, text: str) -> bool:
-    """Tell whether every white-space separated term of *query* stands in *text*, whatever its case and width."""
-    terms = folded(query).split()
-    within = folded(text)
-    return bool(terms) and all(term in within for term in terms)
 
 
 # -- what a text is about -------------------------------------------------------------------------

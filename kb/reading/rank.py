@@ -1,12 +1,14 @@
 """Put what the index found in order, and decide what of it is worth an agent's attention."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from kb.reading.query import cited, is_identifier, pieces, read_part, stem, subjects
 from kb.record import GLOBAL, LIVE, Record, Reference, Status
 from kb.text import folded, runs, word_terms
+from kb.values import NamedTuple
 
 ENOUGH = 2.0
 """The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive

@@ -1,12 +1,14 @@
 """Cut the piece of a text that shows why it was found."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from kb.reading.query import subjects
 from kb.text import folded, one_line
+from kb.values import NamedTuple
 
 MIN_WIDTH = 8
 _MATCHES = 20

@@ -4,9 +4,10 @@ Marked things come first, then sentences that say what was decided and why, then
 lasting wishes. What an agent plans, asks, supposes, quotes or prints is left alone; a field nobody filled stays empty.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.candidate import AREAS
 from kb.patterns import regex
@@ -27,6 +28,7 @@ from kb.sessions.wording import (
     states_a_wish,
 )
 from kb.text import clip, count, normalise
+from kb.values import NamedTuple
 from kb.words import Said
 
 REASONED = 0.7

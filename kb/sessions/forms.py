@@ -1,7 +1,8 @@
 """Say what a session came to: its compact form, and the two reports kept beside it in the archive."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from kb.candidate import as_json
 from kb.patterns import regex
@@ -9,6 +10,10 @@ from kb.record import Candidate, Record, Verdict
 from kb.sessions.prose import plain, sentences
 from kb.sessions.transcript import AGENT, DELEGATED, SUMMARY, Transcript, asked, said
 from kb.text import clip, count, first_sentence, one_line
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 TITLE = "## 🔸 缩形态上下文"
 TASK, DECIDED, RULES, PROGRESS, ANCHORS = "【任务】", "【已决策】", "【约束】", "【当前进度】", "【锚点引用】"

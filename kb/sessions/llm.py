@@ -3,16 +3,21 @@
 One call asks for everything. Only candidates whose quotes stand word for word in the session come through.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from kb.candidate import SCHEMA, candidates
 from kb.errors import BadInput
 from kb.record import Candidate, Evidence
 from kb.sessions.transcript import Message, Transcript, said
 from kb.text import count
+from kb.values import TYPE_CHECKING
 from kb.words import say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_CHARACTERS = 120_000
 """Longest input in characters; of a longer session the end is given."""

@@ -1,9 +1,10 @@
 """Find what somebody marked as worth keeping: `[D] …` lines, labelled lines, ADR blocks and ```kb blocks."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from kb.candidate import candidates
 from kb.errors import BadInput
@@ -13,6 +14,7 @@ from kb.record import Candidate, Evidence
 from kb.sessions.prose import Piece, pieces, plain
 from kb.sessions.wording import alternative, reasoned
 from kb.text import clip, count, first_sentence
+from kb.values import NamedTuple
 from kb.words import Said
 
 MARKED = 0.9

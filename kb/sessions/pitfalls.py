@@ -4,12 +4,13 @@ Only runs of commands and of MCP tools count: an edit that did not match or a fi
 stumbling. Without an explanation in the agent's words there is no pitfall.
 """
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
 
 from kb.patterns import regex
 from kb.record import Candidate, Evidence
@@ -17,6 +18,7 @@ from kb.sessions.prose import paths, pieces, plain, relative, sentences, without
 from kb.sessions.transcript import AGENT, Message, ToolCall, ToolResult, Transcript, said
 from kb.sessions.wording import is_idle, is_question
 from kb.text import clip, count
+from kb.values import NamedTuple
 
 EXPLAINED = 0.6
 """Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion."""

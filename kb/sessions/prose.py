@@ -1,11 +1,13 @@
 """Cut what was said in a session into pieces and sentences that are slices of it, so that every quote is verbatim."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from kb.patterns import regex
 from kb.text import count, one_line
+from kb.values import NamedTuple
 
 _FENCE = regex(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _HEADING = regex(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")

@@ -3,13 +3,18 @@
 What is unknown is counted, what is broken is skipped and named with its line, and no bytes make the reader fail.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from kb.patterns import regex
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
 
 HUMAN = "human"
 AGENT = "agent"

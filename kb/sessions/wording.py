@@ -3,12 +3,14 @@
 All patterns look at text whose code spans are blanked (`prose.without_code`), so that identifiers are no words.
 """
 
+from __future__ import annotations
+
 import re
-from typing import NamedTuple
 
 from kb.patterns import regex
 from kb.sessions.prose import plain, without_code
 from kb.text import count
+from kb.values import NamedTuple
 
 
 class Reasoned(NamedTuple):

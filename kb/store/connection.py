@@ -1,34 +1,56 @@
 """The file of the index: open it, make it, and throw it away when it cannot be used. Its failures are IndexFailed."""
 
+from __future__ import annotations
+
 import contextlib
 import os
-import sqlite3
-from typing import Any, Self
 
 from kb.errors import IndexFailed
 from kb.store.rows import SCHEMA, TABLES
+from kb.values import TYPE_CHECKING
 from kb.words import say
 
-
-def opened(path: str) -> tuple["Connection", bool]:
-    """Open the index *path* and tell whether it was made just now: there was none, or none that can be used."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+if TYPE_CHECKING:
+    import sqlite3
+    from typing import Any, Self
+else:
     try:
-        return _connected(path)
-    except IndexFailed as error:
-        if "locked" in str(error):
+        import _sqlite3 as sqlite3  # what `sqlite3` adds is converters of dates, for which it loads `datetime`
+    except ImportError:
+        import sqlite3
+
+
+_MEMORY = ":memory:"
+
+
+def opened(path: str) -> tuple[Connection, bool]:
+    """Open the index *path* and tell whether it was made just now: there was none, or none that can be used.
+
+    Where nothing can be written it is made in memory, for this process alone: questions are answered all the same.
+    """
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        try:
+            return _connected(path)
+        except IndexFailed as error:
+            if "locked" in str(error):
+                raise
+            _throw_away(path)
+            return _connected(path)
+    except (OSError, IndexFailed):
+        if os.path.isdir(folder) and os.access(folder, os.W_OK):
             raise
-        _throw_away(path)
-        return _connected(path)
+        return _connected(_MEMORY)
 
 
-def _connected(path: str) -> tuple["Connection", bool]:
+def _connected(path: str) -> tuple[Connection, bool]:
     try:
         db = sqlite3.connect(path, timeout=20, isolation_level=None, factory=Connection)
     except sqlite3.Error as error:
         raise _unusable(error) from error
     try:
-        db.path = path
+        db.path = path if path != _MEMORY else ""
         db.execute("PRAGMA synchronous=OFF")
         (schema,) = db.execute("PRAGMA user_version").fetchone()
         return db, schema != SCHEMA and _made(db)
@@ -37,7 +59,7 @@ def _connected(path: str) -> tuple["Connection", bool]:
         raise
 
 
-def _made(db: "Connection") -> bool:
+def _made(db: Connection) -> bool:
     """Make the tables and tell whether that was to be done: another process may have been faster."""
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("BEGIN IMMEDIATE")

@@ -1,7 +1,15 @@
 """Files on disk: read what may not be there, write whole or not at all."""
 
+from __future__ import annotations
+
 import contextlib
+import errno
 import os
+import time
+
+_BESIDE, _HALF = ".kb-", ".tmp"
+STALE = 60.0
+"""Seconds after which a half file is taken to be that of a process that died: no write takes so long."""
 
 
 def content(path: str) -> bytes | None:
@@ -11,6 +19,17 @@ def content(path: str) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
+
+
+def within(root: str, path: str) -> str:
+    """Return where *path*, relative to *root*, stands; raise FileNotFoundError where a link or `..` leads elsewhere.
+
+    A clone can hold links to anything on the machine of its reader, so nothing is read through one. *root* is real.
+    """
+    place = os.path.join(root, *path.split("/"))
+    if os.path.realpath(place) != place:
+        raise FileNotFoundError(errno.ENOENT, "a link leads there", path)
+    return place
 
 
 def write(path: str, data: bytes) -> None:
@@ -26,7 +45,7 @@ def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
     *synced*: it survives a loss of power once this returns.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    beside = os.path.join(os.path.dirname(path), f".kb-{os.getpid()}.tmp")
+    beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
     try:
         with open(beside, "wb") as file:
             file.write(data)
@@ -39,6 +58,25 @@ def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
     except BaseException:
         remove(beside)
         raise
+
+
+def half_written(folder: str, age: float = STALE) -> list[str]:
+    """Return the files in *folder* that `write_whole` left when its process died, *age* seconds ago or more."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_BESIDE) and entry.name.endswith(_HALF):
+                with contextlib.suppress(OSError):
+                    if abs(time.time() - entry.stat().st_mtime) >= age:
+                        found.append(entry.path)
+    return sorted(found)
+
+
+def sweep(folder: str, age: float = STALE) -> None:
+    """Take away what is `half_written` in *folder*."""
+    for path in half_written(folder, age):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def remove(path: str) -> None:

@@ -4,20 +4,38 @@ A file is read again when its stamp (time of change, size, inode) differs from t
 another number or a broken file is thrown away and built anew; nothing is ever migrated.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from kb.errors import BadRecord
 from kb.errors import IndexFailed as IndexFailed
 from kb.record import LIVE, Record
 from kb.store.connection import opened
-from kb.store.rows import ALL, STAMPS_OF_FOLDER, Filter, Found, between, dumped, loaded, marks, where
-from kb.store.stamps import files_in, folders_below, names_in, stamp_weight, tally
+from kb.store.rows import (
+    ALL,
+    FILES_IN_FOLDER,
+    STAMPS_OF_FOLDER,
+    Filter,
+    Found,
+    between,
+    dumped,
+    loaded,
+    marks,
+    scope_term,
+    terms,
+    where,
+)
+from kb.store.stamps import files_in, folders_below, names_in, stamp_of_file, stamp_weight, tally
 from kb.store.stamps import stamp as stamp_of
-from kb.text import folded, index_terms, normalise
+from kb.text import folded, normalise
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _TOO_LONG = 12
 """Digits from which on a number was never given out by kb, and SQLite may not hold it."""
@@ -60,7 +78,7 @@ class Index:
     def refresh(self, edited: Iterable[str] | None = None) -> list[str]:
         """Bring the index up to the checkout and return the paths of the files that were read again.
 
-        *edited* names the files that may have been edited in place; None looks at every file. New, replaced and
+        *edited* names the files that may have been edited in place or replaced; None looks at every file. New and
         deleted files are always found: they change the stamp of their folder.
         """
         known = {path: (stamp, tally) for path, stamp, tally in self._db.execute("SELECT * FROM folders")}
@@ -72,7 +90,7 @@ class Index:
         changed = {path: stamp for path in edited or () if (stamp := self._new_stamp(path)) is not None}
         if not stale and not gone and not changed:
             return []
-        changed.update(self._changed_files(stale | gone))
+        changed.update(self._changed_files(stale | gone) if edited is None else self._come_and_gone(stale | gone))
         with self.changing():
             for path, stamp in changed.items():
                 self._read_again(path, stamp)
@@ -91,10 +109,7 @@ class Index:
         known = row.fetchone()
         if not path.endswith(".md") or not path.startswith(tuple(folder + "/" for folder in self.folders)):
             return None
-        try:
-            stamp = stamp_of(os.stat(os.path.join(self.root, *path.split("/")), follow_symlinks=False))
-        except OSError:
-            stamp = ""
+        stamp = stamp_of_file(self.root, path)
         return None if (known[0] if known else "") == stamp else stamp
 
     def _known_tally(self, folder: str) -> str:
@@ -108,19 +123,26 @@ class Index:
         """Return path and stamp ("" when it is gone) of the files in *folders* that the index does not know so."""
         changed: dict[str, str] = {}
         for folder in folders:
-            known = dict(self._db.execute(STAMPS_OF_FOLDER, (*between(folder), *between(folder))).fetchall())
+            known = self._stamps(folder)
             present = dict(files_in(self.root, folder))
             changed.update({path: stamp for path, stamp in present.items() if known.get(path) != stamp})
             changed.update({path: "" for path in known if path not in present})
         return changed
 
+    def _come_and_gone(self, folders: Iterable[str]) -> dict[str, str]:
+        """Return path and stamp ("" when it is gone) of the files that *folders* have and the index not, or no more."""
+        changed: dict[str, str] = {}
+        for folder in folders:
+            known = self._stamps(folder).keys()
+            present = {f"{folder}/{name}" for name in names_in(self.root, folder)}
+            changed.update(dict.fromkeys(known - present, ""))
+            changed.update({path: stamp for path in present - known if (stamp := stamp_of_file(self.root, path))})
+        return changed
+
     def is_current(self, path: str) -> bool:
         """Tell whether the file *path* is as the index knows it."""
         row = self._db.execute("SELECT stamp FROM records WHERE path = ?", (path,)).fetchone()
-        try:
-            return bool(row) and row[0] == stamp_of(os.stat(os.path.join(self.root, *path.split("/"))))
-        except OSError:
-            return False
+        return bool(row) and row[0] == stamp_of_file(self.root, path)
 
     def _read_again(self, path: str, stamp: str) -> None:
         self._forget(path)
@@ -162,26 +184,29 @@ class Index:
 
     def settle(self, paths: Iterable[str]) -> None:
         """Take the files *paths*, just written, as what `put` said of them."""
-        folders = set()
+        changes: dict[str, int] = {}
         for path in paths:
             stamp = stamp_of(os.stat(os.path.join(self.root, *path.split("/"))))
+            (before,) = self._db.execute("SELECT stamp FROM records WHERE path = ?", (path,)).fetchone() or ("",)
             self._db.execute("UPDATE records SET stamp = ? WHERE path = ?", (stamp, path))
-            folders.add(path.rpartition("/")[0])
-        for folder in folders:
-            stat = os.stat(os.path.join(self.root, *folder.split("/")))
-            stamps = self._stamps(folder)
-            if len(stamps) == sum(1 for _ in names_in(self.root, folder)):
-                row = (folder, f"{stat.st_mtime_ns}:{stat.st_ino}", str(sum(map(stamp_weight, stamps.values()))))
-                self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", row)
+            folder = path.rpartition("/")[0]
+            changes[folder] = changes.get(folder, 0) + stamp_weight(stamp) - stamp_weight(before)
+        for folder, change in changes.items():
+            self._settle_folder(folder, change)
+
+    def _settle_folder(self, folder: str, change: int) -> None:
+        """Take *folder* as known, its tally changed by *change*; not when there is a file that the index lacks."""
+        row = self._db.execute("SELECT tally FROM folders WHERE path = ?", (folder,)).fetchone()
+        (known,) = self._db.execute(FILES_IN_FOLDER, (*between(folder), *between(folder))).fetchone()
+        stat = os.stat(os.path.join(self.root, *folder.split("/")))
+        if row and known == sum(1 for _ in names_in(self.root, folder)):
+            values = (f"{stat.st_mtime_ns}:{stat.st_ino}", str(int(row[0] or 0) + change), folder)
+            self._db.execute("UPDATE folders SET stamp = ?, tally = ? WHERE path = ?", values)
 
     def reread(self, paths: Iterable[str]) -> None:
         """Read the files *paths* again, whatever the index took them for."""
         for path in paths:
-            try:
-                stamp = stamp_of(os.stat(os.path.join(self.root, *path.split("/"))))
-            except FileNotFoundError:
-                stamp = ""
-            self._read_again(path, stamp)
+            self._read_again(path, stamp_of_file(self.root, path))
 
     def _insert(self, record: Record, stamp: str) -> None:
         from kb.citations import citations
@@ -194,9 +219,10 @@ class Index:
         )  # fmt: skip
         cursor = self._db.execute(f"INSERT INTO records VALUES (NULL{', ?' * len(values)})", values)
         n = cursor.lastrowid
+        live = scope_term(record.scope) if record.status in LIVE else ""
         self._db.execute(
             "INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
-            (n, index_terms(record.title), index_terms(tags), index_terms(body)),
+            (n, terms(record.title), f"{terms(tags)} {live}", terms(body)),
         )
         facets = [("tag", tag, "") for tag in record.tags]
         facets += [("impact", path, "") for path in record.impact]
@@ -290,23 +316,38 @@ class Index:
         scopes: Sequence[str],
         limit: int = 50,
     ) -> list[Record]:
-        """Return live records that could say the same as, or the contrary of, something with these marks."""
+        """Return live records of *scopes* that could say the same as, or the contrary of, something with these marks.
+
+        Of those that share a word of the title, and of those that share a claim or a path, at most *limit* each.
+        """
         wanted = [("claim", key) for key in claims] + [("impact", path) for path in impact]
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
         if expression:
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
-            values += [f"title : ({expression})", limit]
+            here = " OR ".join(map(scope_term, scopes))
+            values += [f"(title : ({expression})) AND tags : ({here})", limit]
         for facet, value in wanted:
-            parts.append("SELECT n FROM (SELECT n FROM facets WHERE facet = ? AND value = ? LIMIT ?)")
-            values += [facet, value, limit]
+            live = f"r.scope IN ({marks(scopes)}) AND r.status IN ({marks(LIVE)})"
+            shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"
+            parts.append(f"SELECT n FROM ({shared} LIMIT ?)")
+            values += [facet, value, *scopes, *LIVE, limit]
         rows = self._db.execute(
             f"SELECT path, data FROM records WHERE n IN ({' UNION '.join(parts)}) AND scope IN ({marks(scopes)})"
             f" AND status IN ({marks(LIVE)}) ORDER BY scope, id",
             (*values, *scopes, *LIVE),
         )
         return [loaded(path, data) for path, data in rows]
+
+    def titles(self, scopes: Sequence[str], limit: int) -> list[tuple[str, str, str, str]]:
+        """Return id, scope, title and normalised title of the newest live records of *scopes*."""
+        columns = "day, id, scope, title, same"
+        part = f"SELECT {columns} FROM records WHERE scope = ? AND status = ? ORDER BY day DESC, id DESC LIMIT ?"
+        parts = [f"SELECT * FROM ({part})"] * (len(scopes) * len(LIVE))
+        values = [value for scope in scopes for status in sorted(LIVE) for value in (scope, status, limit)]
+        rows = self._db.execute(f"{' UNION ALL '.join(parts)} ORDER BY day DESC, id DESC LIMIT ?", (*values, limit))
+        return [row[1:] for row in rows]
 
     def pointing_to(self, record_id: str, facet: str) -> list[tuple[Record, str]]:
         """Return the records with the *facet* (cites, supersedes, amends) on *record_id*, each with its detail."""

@@ -1,10 +1,15 @@
 """Run the user's own language model command: JSON in, JSON out, nothing of it outlives its time."""
 
+from __future__ import annotations
+
 import json
-from typing import IO, Any
 
 from kb.errors import KbError
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 MAX_OUTPUT = 4_000_000
 """Longest answer in bytes."""

@@ -1,11 +1,18 @@
 """The tables of the index, and how a record becomes a row and comes back."""
 
+from __future__ import annotations
+
 import json
 import zlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from functools import lru_cache
 
 from kb.record import Record, Section
+from kb.text import index_terms
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 TABLES = """
 CREATE TABLE records (
@@ -16,6 +23,7 @@ CREATE INDEX records_id ON records (id);
 CREATE INDEX records_uid ON records (uid);
 CREATE INDEX records_same ON records (same);
 CREATE INDEX records_kind ON records (kind, scope);
+CREATE INDEX records_titles ON records (scope, status, day, id, title, same);
 CREATE VIRTUAL TABLE words USING fts5(title, tags, body, tokenize='porter unicode61 remove_diacritics 2');
 CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NULL, rest TEXT NOT NULL);
 CREATE INDEX facets_value ON facets (facet, value);
@@ -28,8 +36,13 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
-SCHEMA = zlib.crc32(TABLES.encode() + b"1") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"2") & 0x7FFFFFFF
 """The number of this schema; the digit counts the changes of meaning that the text above does not show."""
+
+
+def scope_term(scope: str) -> str:
+    """Return the term that the words of a record of *scope* have while it is live, beside its tags."""
+    return f"xscope{zlib.crc32(scope.encode()):08x}"
 
 
 class Found(NamedTuple):
@@ -59,6 +72,12 @@ STAMPS_OF_FOLDER = " UNION ALL ".join(
 )
 """Path and stamp of the files in one folder, as the index knows them; the values of `between` twice."""
 
+FILES_IN_FOLDER = "SELECT " + " + ".join(
+    f"(SELECT count(*) FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0)"
+    for table in ("records", "broken")
+)
+"""How many files the index knows in one folder; the values of `between` twice."""
+
 
 def between(folder: str) -> tuple[str, str, int]:
     """Return the values for one table of STAMPS_OF_FOLDER."""
@@ -87,13 +106,47 @@ def where(wanted: Filter) -> tuple[str, list[str]]:
     return " AND ".join(parts), values
 
 
+_known_terms = lru_cache(maxsize=1 << 16)(index_terms)
+_SHORT = 100
+"""Characters of the longest piece of a text whose terms are worth remembering."""
+
+
+def terms(text: str) -> str:
+    """Return `index_terms(text)`: what stands in a knowledge base says the same words over and over.
+
+    A piece between spaces that has only ASCII letters is cut up by itself; others are taken together, since no phrase
+    may reach from one unspaced run into the next.
+    """
+    found: list[str] = []
+    others: list[str] = []
+    for piece in text.split():
+        if not piece.isascii():
+            others.append(piece)
+        elif known := _known_terms(piece) if len(piece) < _SHORT else index_terms(piece):
+            if others:
+                found.append(_terms_together(others))
+                others = []
+            found.append(known)
+    if others:
+        found.append(_terms_together(others))
+    return " ".join(filter(None, found))
+
+
+def _terms_together(pieces: list[str]) -> str:
+    text = " ".join(pieces)
+    return _known_terms(text) if len(text) < _SHORT else index_terms(text)
+
+
 def dumped(record: Record) -> str:
     """Return *record* without its path as the text a row keeps."""
     return json.dumps(record[:-1], ensure_ascii=False, default=str)
 
 
+_SECTIONS = Record._fields.index("sections")
+
+
 def loaded(path: str, data: str) -> Record:
     """Return the record that a row keeps."""
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in json.loads(data)]
-    record = Record._make([*fields, path])
-    return record._replace(sections=tuple(Section(*section) for section in record.sections))
+    fields[_SECTIONS] = tuple(Section(*section) for section in fields[_SECTIONS])
+    return Record._make([*fields, path])

@@ -1,8 +1,13 @@
 """What tells that a file may have changed: its stamp; and the stamps of a whole folder as one number."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections.abc import Iterator
+from stat import S_ISREG
+
+from kb.store.files import within
 
 
 def stamp(stat: os.stat_result) -> str:
@@ -24,8 +29,8 @@ def stamp_weight(stamp: str) -> int:
 
 def folders_below(root: str, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the folders from *folder* down, each with its stamp."""
-    place = os.path.join(root, folder)
     try:
+        place = within(root, folder)
         stat = os.stat(place)
         if stat.st_nlink > 2 or stat.st_nlink < 2:
             with os.scandir(place) as entries:
@@ -46,6 +51,15 @@ def files_in(root: str, folder: str) -> Iterator[tuple[str, str]]:
                     yield f"{folder}/{name}", stamp(entry.stat(follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return
+
+
+def stamp_of_file(root: str, path: str) -> str:
+    """Return the stamp of the file *path*; "" for what is gone or no plain file."""
+    try:
+        stat = os.stat(within(root, path), follow_symlinks=False)
+    except OSError:
+        return ""
+    return stamp(stat) if S_ISREG(stat.st_mode) else ""
 
 
 def names_in(root: str, folder: str) -> Iterator[str]:

@@ -1,16 +1,21 @@
 """The folder `.kb/`: what belongs to one clone and is never committed (spool, cursors, active sessions, caches)."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kb.home import state_home
-from kb.store.files import remove_folder
+from kb.store.files import STALE, half_written, remove_folder, sweep
 from kb.store.files import write_whole as write_whole
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER = ".kb"
 UNREADABLE = ".unreadable"
@@ -38,6 +43,16 @@ class State:
             os.makedirs(self.folder, exist_ok=True)
             write_whole(self.path(".gitignore"), b"*\n")
         return self.folder
+
+    def sweep(self) -> None:
+        """Take away what writers that died have left half written where every call writes."""
+        for folder in (self.folder, self.path("spool"), self.path("queue"), os.path.join(self._elsewhere, "spool")):
+            sweep(folder)
+
+    def half_written(self, age: float = STALE) -> list[str]:
+        """Return everything that writers have left half written *age* seconds ago or more, oldest name first."""
+        places = (folder for top in (self.folder, self._elsewhere) for folder, _, _ in os.walk(top))
+        return [path for folder in places for path in half_written(folder, age)]
 
     # JSON files
 

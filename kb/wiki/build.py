@@ -1,17 +1,21 @@
 """Build and serve the wiki of a knowledge base."""
 
+from __future__ import annotations
+
 import json
 import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from kb.errors import BadInput, KbError
+from kb.values import TYPE_CHECKING
 from kb.wiki.markup import bare
 from kb.words import say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from mkdocs.config.defaults import MkDocsConfig
 
     from kb.knowledge import KnowledgeBase
@@ -22,7 +26,7 @@ _MARK = os.path.join("assets", "kb-search.js")
 """What every wiki we built has, and no other folder."""
 
 
-def settings(kb: "KnowledgeBase", docs: str) -> dict[str, Any]:
+def settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
     """Return the mkdocs settings of a knowledge base that brings none; *docs* is an empty folder."""
     chinese = kb.config.language == "zh"
     light, dark = ("浅色", "深色") if chinese else ("Light", "Dark")
@@ -54,7 +58,7 @@ def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
     }
 
 
-def build(kb: "KnowledgeBase", out: str, strict: bool = True) -> str:
+def build(kb: KnowledgeBase, out: str, strict: bool = True) -> str:
     """Build the wiki of *kb* into the folder *out* and return the path of its first page.
 
     A `mkdocs.yml` in the knowledge base is used as it stands; without one nothing is written there. With *strict* a
@@ -79,7 +83,7 @@ def build(kb: "KnowledgeBase", out: str, strict: bool = True) -> str:
     return os.path.join(target, "index.html")
 
 
-def serve(kb: "KnowledgeBase", address: str = ADDRESS) -> None:
+def serve(kb: KnowledgeBase, address: str = ADDRESS) -> None:
     """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes."""
     from mkdocs.commands.serve import serve as mkdocs_serve
     from mkdocs.exceptions import MkDocsException
@@ -94,7 +98,7 @@ def serve(kb: "KnowledgeBase", address: str = ADDRESS) -> None:
             raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
 
 
-def _give(config: "MkDocsConfig", kb: "KnowledgeBase") -> None:
+def _give(config: MkDocsConfig, kb: KnowledgeBase) -> None:
     """Hand the plugin the knowledge base that is already open."""
     plugin = config.plugins.get("kb")
     if plugin is None:
@@ -117,7 +121,7 @@ def _refuse_foreign(target: str, root: str) -> None:
 
 
 @contextmanager
-def _config_file(kb: "KnowledgeBase") -> Iterator[str]:
+def _config_file(kb: KnowledgeBase) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
     own = os.path.join(kb.root, OWN_CONFIG)
     if os.path.isfile(own):

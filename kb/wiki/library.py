@@ -1,13 +1,15 @@
 """All records of a knowledge base by the names people cite, with the links between them in both directions."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from kb.kinds import BY_NAME
 from kb.markdown import citations
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Reference
+from kb.values import NamedTuple
 from kb.wiki.markup import distinct, reference
 
 Key = tuple[str, str]

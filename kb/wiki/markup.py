@@ -1,12 +1,17 @@
 """Pieces of markdown that stay what they are, whatever text stands in them."""
 
+from __future__ import annotations
+
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from kb.patterns import regex
 from kb.record import Reference
 from kb.text import one_line, slugify
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _SPECIAL = regex(r"([\\`*_\[\]<>&|~!#])")
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", '"': "”", "&": "&amp;"})

@@ -1,13 +1,16 @@
 """The pages of the wiki: records in, markdown out. Nothing here knows mkdocs."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kb.config import Config
 from kb.kinds import BY_NAME, section_label
 from kb.record import GLOBAL, Record, Reference, Section, Status
 from kb.text import first_sentence
+from kb.values import NamedTuple
 from kb.wiki.library import Library, kind_order, library, project_of, segment
 from kb.wiki.markup import anchors, cited, code, distinct, link, plain, reference, table
 from kb.words import Said, say

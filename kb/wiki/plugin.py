@@ -1,8 +1,9 @@
 """The mkdocs plugin: it hands mkdocs the pages of a knowledge base, made in memory."""
 
+from __future__ import annotations
+
 import os
 import posixpath
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from mkdocs.config import config_options
@@ -16,11 +17,14 @@ from mkdocs.structure.toc import get_toc
 from mkdocs.utils import nest_paths
 
 from kb.patterns import regex
+from kb.values import TYPE_CHECKING
 from kb.wiki.markup import bare
 from kb.wiki.pages import Chapter, Page, Wiki, navigation, pages, wiki
 from kb.wiki.render import Heading, rendered
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
@@ -87,7 +91,7 @@ def contents(headings: tuple[Heading, ...]) -> list[Any]:
 class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     """Adds the pages of a knowledge base to a mkdocs site."""
 
-    knowledge: "KnowledgeBase | None" = None
+    knowledge: KnowledgeBase | None = None
     opened = False
     """Whether the plugin opened it and has to close it."""
 
@@ -166,11 +170,11 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         return server
 
 
-def _wiki(kb: "KnowledgeBase") -> Wiki:
+def _wiki(kb: KnowledgeBase) -> Wiki:
     return wiki(kb.records(), [(session, _compact(kb, session.name)) for session in kb.sessions()], kb.config)
 
 
-def _compact(kb: "KnowledgeBase", name: str) -> str:
+def _compact(kb: KnowledgeBase, name: str) -> str:
     """Return the compact form of the session *name*, or "" for an archive that has lost it."""
     try:
         return kb.session_file(name, "compact.md")

@@ -4,14 +4,19 @@ Records hold what agents and transcripts said. Raw HTML is shown as text, links 
 https and mailto, and pictures become links, whatever extensions the site itself has switched on.
 """
 
+from __future__ import annotations
+
 import html
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
 
 from kb.patterns import regex
 from kb.text import one_line
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.wiki.markup import anchors
+
+if TYPE_CHECKING:
+    from typing import Any
 
 OUTSIDE = regex(r"(?i)(?:https?://|mailto:)")
 LARGEST_COLOURED = 20_000

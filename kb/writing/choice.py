@@ -1,7 +1,8 @@
 """Read what a statement chooses, for what, and what it turns down."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
+from kb.values import NamedTuple
 from kb.writing.lexicon import HOLDERS, SLOTS
 from kb.writing.terms import Word
 

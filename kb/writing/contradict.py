@@ -4,6 +4,8 @@ Precision before recall: a false contradiction opens a review that wastes a pers
 asks that both sides speak of the same thing in the same words (as far as `statement` can tell) and differ in one point.
 """
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Iterator
 

@@ -5,14 +5,15 @@ fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and
 puts something else in the place of.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from kb.patterns import regex
 from kb.record import LIVE, Candidate, Record, Similar
 from kb.text import bigrams, normalise, run_terms, runs, word_terms
+from kb.values import NamedTuple
 from kb.writing.contradict import contradiction
 from kb.writing.lexicon import SENSES
 from kb.writing.statement import Statement, number_amounts, statement
@@ -65,16 +66,19 @@ def similarity(one: str, other: str, above: float = 0.0) -> float:
     return Indel.normalized_similarity(first, second)
 
 
-@lru_cache(maxsize=1024)
-def _counted(title: str) -> Mapping[str, int]:
-    return Counter(bigrams(title))
+@lru_cache(maxsize=4096)
+def _counted(title: str) -> frozenset[tuple[str, int]]:
+    """Return the bigrams of *title*, each occurrence with its number: what two titles share is then an intersection."""
+    times: dict[str, int] = {}
+    found = []
+    for pair in bigrams(title):
+        times[pair] = times.get(pair, 0) + 1
+        found.append((pair, times[pair]))
+    return frozenset(found)
 
 
-def _dice(first: Mapping[str, int], second: Mapping[str, int]) -> float:
-    if not first or not second:
-        return 0.0
-    common = sum(min(count, second[pair]) for pair, count in first.items() if pair in second)
-    return 2 * common / (sum(first.values()) + sum(second.values()))
+def _dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
 def match(candidate: Candidate, records: Iterable[Record], threshold: float = THRESHOLD) -> Match | None:
@@ -82,6 +86,22 @@ def match(candidate: Candidate, records: Iterable[Record], threshold: float = TH
     near = [Match(record, similarity(candidate.title, record.title, threshold)) for record in records]
     over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
     return next((m for m in over if _agree(candidate, m.record)), None)
+
+
+def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) -> tuple[Similar, ...]:
+    """Return the *n* of *titles* (id, scope, title, normalised title) that resemble *title* most, the likest first.
+
+    Those with the largest share of its bigrams are compared; a title that has none is not alike.
+    """
+    mine = set(bigrams(title))
+    shares = []
+    for row in titles:
+        letters = row[3].replace(" ", "")
+        if common := sum([pair in letters for pair in mine]):
+            shares.append((common / (len(mine) + len(letters)), row))
+    best = sorted(shares, key=lambda share: -share[0])[: 4 * n]
+    found = [Similar(id, scope, other, round(score(title, other), 3)) for _, (id, scope, other, _) in best]
+    return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
 
 
 def similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[Similar, ...]:

@@ -5,15 +5,17 @@ elsewhere, or a question of the self-check is answered with yes. Three times no 
 holds. Who asks makes no difference: a person who types a candidate says the same things, as options.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.config import Config
 from kb.kinds import BY_NAME
 from kb.patterns import regex
 from kb.record import Candidate
+from kb.values import NamedTuple
 from kb.words import Said, say
 from kb.writing.objection import Objection
 from kb.writing.weight import matters, modules
@@ -51,10 +53,12 @@ class Admission(NamedTuple):
 
 
 def admission(
-    candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = (), *, overturns: str = ""
-) -> Admission:
+    candidate: Candidate, sightings: int, config: Config, known_modules: Sequence[str] = (),
+    *, in_sessions: bool = True, overturns: str = "",
+) -> Admission:  # fmt: skip
     """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
 
+    *in_sessions* False: what has been counted are times, not all of which named a session of their own.
     *known_modules* are the folders of the project's modules, where the caller knows them. *overturns* is the id of
     an accepted record that the candidate contradicts: what would change a decision in force is never a small matter.
     """
@@ -62,7 +66,7 @@ def admission(
     if set(answers) == {False}:
         return Admission(False, (), (_THREE_TIMES_NO,))
     grounds = (
-        *_repeats(sightings, config),
+        *_repeats(sightings, config, in_sessions=in_sessions),
         *_weighs(candidate, known_modules),
         *_is_reusable(candidate),
         *_answered_yes(answers),
@@ -88,10 +92,12 @@ def self_check(candidate: Candidate) -> SelfCheck:
     )
 
 
-def _repeats(sightings: int, config: Config) -> tuple[Said, ...]:
+def _repeats(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Said, ...]:
     if sightings < config.repeat:
         return ()
-    return (say("repeated: seen in {count} sessions", count=sightings),)
+    if in_sessions:
+        return (say("repeated: seen in {count} sessions", count=sightings),)
+    return (say("repeated: seen at least {count} times", count=sightings),)
 
 
 def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Said, ...]:

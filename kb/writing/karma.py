@@ -4,6 +4,8 @@ What is read is the title and a decision of at most two sentences. A long decisi
 its context with it; a title that says so is a passing act.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 

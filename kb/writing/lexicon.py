@@ -3,6 +3,8 @@
 Tables only. A new word is one word in a row here; `statement` reads the rows and knows no word by itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 
 MARKS: Mapping[str, str] = {
@@ -343,6 +345,9 @@ def _groups(words: str) -> list[list[str]]:
 
 SENSES: Mapping[str, tuple[str, str]] = _senses()
 """Phrase, folded → its mark and the word that stands for it."""
+
+PHRASE_STARTS = frozenset(phrase.partition(" ")[0] for phrase in SENSES if " " in phrase)
+"""The first words of phrases of several words."""
 
 RIVAL_ROWS: Mapping[str, frozenset[int]] = _rows()
 """Name → the rows of RIVALS it stands in."""

@@ -4,8 +4,9 @@ Old text is never touched. What the record lacks is filled in, new facts are add
 source, and a repetition by another session is counted.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from kb.front import edit_front
 from kb.kinds import section_label
@@ -13,6 +14,7 @@ from kb.markdown import append_to_section, edit_section
 from kb.patterns import regex
 from kb.record import Candidate, Record
 from kb.text import normalise
+from kb.values import NamedTuple
 from kb.writing.terms import LONGEST_STATEMENT, SENTENCE_END, sentences, words
 from kb.writing.verdict import sections_of
 

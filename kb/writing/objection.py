@@ -1,7 +1,8 @@
 """One reason against writing a candidate, and what would answer it."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
+from kb.values import NamedTuple
 from kb.words import Said
 
 

@@ -3,6 +3,8 @@
 Every rule is a function from a candidate and the settings to objections, and a word in RULES.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +13,8 @@ from kb.config import Config
 from kb.patterns import regex
 from kb.record import Candidate
 from kb.text import clip, count, runs
-from kb.words import Said, say
+from kb.untrusted import COMMENT, HIDDEN, INSTRUCTION, troubles
+from kb.words import say
 from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
 from kb.writing.objection import Objection
 
@@ -56,30 +59,6 @@ _NUMBERING = regex(
     re.IGNORECASE,
 )
 
-_COMMAND = regex(
-    r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|the|your|my|every|of|these|those)\s+){0,3}"
-    r"(?:previous|prior|above|earlier|preceding|foregoing|existing|system)\s+"
-    r"(?:instruction|prompt|rule|message|direction|context|guideline|command|constraint)"
-    r"|\b(?:new|updated|real|hidden) (?:system )?instructions?\s*:|\byou are now\s+(?:an?|in|the|no longer)\b"
-    r"|\b(?:reveal|print|show|repeat|output|leak)\s+(?:me\s+)?(?:your|the)\s+(?:system|hidden|initial)\s+"
-    r"(?:prompt|instruction)"
-    r"|\b(?:do not|don't|never)\s+(?:tell|inform|notify|mention\s+(?:this|it)\s+to|ask)\s+(?:the\s+)?"
-    r"(?:user|human|operator)\b"
-    r"|\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|human|operator)\b"
-    r"|\bpretend (?:to be|you are)\b|\bjailbreak"
-    r"|</?(?:system|assistant|instructions?|system-reminder)>|\[/?INST\]|<\|im_start\|>"
-    r"|(?:忽略|无视|忘记|忘掉|不要理会|不用管|绕过|跳过)掉?你?"
-    r"(?:之前|以上|上述|上面|前面|先前|此前|所有|全部|一切|已有|系统)(?:的|所有|全部|一切|系统)*"
-    r"(?:指令|指示|提示词|提示|规则|要求|设定|命令|约束|限制)|你现在(?:是一|扮演|不再)|(?:输出|泄露|显示|打印|告诉我)你?的?系统提示"
-    r"|(?:不要|别|无需|不必|切勿)(?:告诉|告知|通知|询问|让)(?:用户|使用者)(?:知道)?|假装你是",
-    re.IGNORECASE,
-)
-_CODE = regex(r"(?ms)^(```|~~~).*?^\1|`[^`\n]*`")
-_COMMENT = regex(r"<!--\s*(?=\S)(?!-->)")
-_HIDDEN = regex(
-    "[\u200b\u200c\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]|(?<=[\\w\\s])\u200d|\u200d(?=[\\w\\s])"
-    "|(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0000-\U000e007f]"
-)
 _QUESTION = regex(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
 
 
@@ -168,30 +147,21 @@ def answers_something(candidate: Candidate, config: Config) -> Iterator[Objectio
         )
 
 
-def tells_no_agent_what_to_do(candidate: Candidate, config: Config) -> Iterator[Objection]:
+def is_meant_for_people(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Hold what speaks to the agent that will read it, or hides text from the person who reviews it."""
-    for field, text in _texts(candidate).items():
-        seen = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
-        command = _COMMAND.search(seen)
-        if command:
-            yield _held(
-                "instruction",
-                say("{field} tells an agent what to do: “{text}”", field=field, text=clip(command[0], 60)),
-            )
-        if _COMMENT.search(_CODE.sub("", text)):
-            yield _held("hidden-comment", say("{field} has an HTML comment, which a reader does not see", field=field))
-        hidden = _HIDDEN.search(text)
-        if hidden:
-            code = f"U+{ord(hidden[0]):04X}"
-            yield _held("hidden-characters", say("{field} has the invisible character {code}", field=field, code=code))
+    texts = _texts(candidate)
+    if not troubles("\n".join(texts.values())):
+        return
+    for field, text in texts.items():
+        for kind, trouble in {trouble.kind: trouble for trouble in reversed(troubles(text))}.items():
+            words = {"field": field, "problem": trouble.problem, "words": trouble.words}
+            yield Objection(_RULE_OF[kind], say("{field} {problem}: “{words}”", **words), _READ_FIRST, refuses=False)
 
 
-RULES: tuple[Rule, ...] = (names_a_subject, has_a_fit_length, lasts, answers_something, tells_no_agent_what_to_do)
+_RULE_OF = {INSTRUCTION: "instruction", COMMENT: "hidden-comment", HIDDEN: "hidden-characters"}
+_READ_FIRST = say("remove it, or let a person read the candidate and promote it from the inbox")
 
-
-def _held(rule: str, reason: Said) -> Objection:
-    remedy = say("remove it, or let a person read the candidate and promote it from the inbox")
-    return Objection(rule, reason, remedy, refuses=False)
+RULES: tuple[Rule, ...] = (names_a_subject, has_a_fit_length, lasts, answers_something, is_meant_for_people)
 
 
 def _texts(candidate: Candidate) -> Mapping[str, str]:

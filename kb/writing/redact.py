@@ -1,22 +1,28 @@
 """Mask secrets and personal data before anything is stored.
 
-A rule is a row of a table: a pattern, the words without which it cannot match, and a check of what was matched. Every
-repetition is bounded or starts at a boundary, so the time is linear in the text. Masking goes on until a round finds
-nothing; what comes out is therefore a fixed point, and masking it again changes nothing.
+The rules are the table in `kb.writing.secretrules`. Every repetition is bounded and starts at a word that is searched
+first, so the time is linear in the text. Masking goes on until a round finds nothing; what comes out is therefore a
+fixed point, and masking it again changes nothing.
 """
+
+from __future__ import annotations
 
 import functools
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
 
+from kb.config import Masking
 from kb.errors import BadInput
 from kb.patterns import regex
 from kb.record import Candidate
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
-from kb.writing import lookalike as real
+from kb.writing.secretrules import NUMBER, RULES, RUN, Rule
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Masked(NamedTuple):
@@ -29,16 +35,6 @@ class Masked(NamedTuple):
     """The candidate's field, or "" for a plain text."""
 
 
-class Rule(NamedTuple):
-    """One form of secret: its last matched group, or the whole match without one, is what gets masked."""
-
-    name: str
-    starts: tuple[str, ...]
-    """What a match starts with, in lower case: only there the pattern is tried. Empty: everywhere."""
-    pattern: str
-    check: Callable[[re.Match[str], int], bool] = real.always
-
-
 class _Span(NamedTuple):
     start: int
     end: int
@@ -47,152 +43,120 @@ class _Span(NamedTuple):
 
 _MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 
-_BODY = r"(?:[^-]|-(?!----)){0,16384}"
-_PEM = rf"-----BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----{_BODY}-----END [A-Z0-9 ]{{0,40}}-----"
-_CUT_PEM = (
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:[\s>|\"'#+]|\\[nr]){1,40}[A-Za-z0-9+/=]{16,}+)++"
-)
-
-_KEYS = ("api", "access", "private", "auth", "account", "signing", "encryption", "master", "app", "client", "license")
-_OF_KEY = "|".join(f"(?<={word})|(?<={word}[_ -])" for word in _KEYS)
-_PASSWORD = r"passw(?:or)?d|passphrase|passcode|(?<=[_-])pass|pwd|密码|口令|授权码"
-_TOKEN = (
-    r"secret(?:[_ -]?(?:access[_ -]?)?key)?(?:[_ -]?base)?|token|credentials?|令牌|密钥|秘钥|私钥"
-    rf"|(?:{_OF_KEY})key"
-)
-_IS = r"(?:\\?[\"'`]|\*\*|\])?\s{0,4}(?:[:=]=?>?|：|＝|>|是|为|\bis\b)\s{0,4}(?:\*\*)?"
-_INSIDE = r"[&,;|](?=[^\s\"'`,;&<>|\\\[\](){}=])"
-"""What ends a bare value, unless more of it follows at once."""
-_BARE = r"[^\s\"'`,;&<>|\\\[\](){}=\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
-_VALUE = (
-    r"(?:\\\"([^\"\\\r\n]{1,300})|\"((?:[^\"\\\r\n]|\\.){1,300})|'((?:[^'\\\r\n]|\\.){1,300})|`([^`\r\n]{1,300})"
-    rf"|((?:{_BARE}|{_INSIDE}){{1,300}}={{0,2}}))"
-)
-_ALONE = r"(?<![A-Za-z0-9_])"
-_NUMBER = ("+", "(", *"0123456789")
-
 _LOOKED_INTO = 400
 """Characters at the end of a match in which another one may start; in longer ones looking again costs squared time."""
 
-_LONG_NUMBER = regex(r"(?<![\w.])(?=[+(]?\d[\d ().-]{6})")
-"""Where a number of seven characters or more may start; the rules for numbers look only there."""
+_BEHIND = 170
+"""Characters behind a word in which a rule that looks around it searches; what begins there is seen to its end."""
 
-RULES: tuple[Rule, ...] = (
-    Rule("private-key", ("-----begin ",), f"{_PEM}|{_CUT_PEM}", real.key_block),
-    Rule("aws-access-key", ("akia", "asia", "abia", "acca"),
-         r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])", real.token),
-    Rule("github-token", ("gho_", "ghp_", "ghr_", "ghs_", "ghu_"),
-         _ALONE + r"gh[oprsu]_[A-Za-z0-9]{30,255}", real.token),
-    Rule("github-token", ("github_pat_",), _ALONE + r"github_pat_[A-Za-z0-9_]{22,255}", real.token),
-    Rule("gitlab-token", ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "gloas-", "glsoat-", "glimt-"),
-         _ALONE + r"gl[a-z]{2,4}-[A-Za-z0-9_.-]{20,300}", real.token),
-    Rule("slack-token", ("xox", "xapp-"), _ALONE + r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,300}", real.token),
-    Rule("slack-webhook", ("hooks.slack.com/",), r"hooks\.slack\.com/[a-z]{4,20}/([A-Za-z0-9/_-]{20,200})", real.token),
-    Rule("google-key", ("aiza",), _ALONE + r"AIza[A-Za-z0-9_-]{35}", real.token),
-    Rule("google-key", ("gocspx-", "ya29.", "1//0"),
-         _ALONE + r"(?:GOCSPX-|ya29\.|1//0)[A-Za-z0-9_-]{20,2000}", real.token),
-    Rule("stripe-key", ("sk_live_", "sk_test_", "rk_live_", "rk_test_"),
-         _ALONE + r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,250}", real.token),
-    Rule("stripe-key", ("whsec_",), _ALONE + r"whsec_[A-Za-z0-9+/]{24,100}={0,2}", real.token),
-    Rule("anthropic-key", ("sk-ant-",), _ALONE + r"sk-ant-[A-Za-z0-9_-]{20,300}", real.token),
-    Rule("openai-key", ("sk-",), r"(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]{20,300}", real.token),
-    Rule("npm-token", ("npm_",), _ALONE + r"npm_[A-Za-z0-9]{30,100}", real.token),
-    Rule("pypi-token", ("pypi-",), _ALONE + r"pypi-[A-Za-z0-9_-]{32,500}", real.token),
-    Rule("sendgrid-key", ("sg.",), _ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}", real.token),
-    Rule("twilio-key", ("ac", "sk"), _ALONE + r"(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])", real.token),
-    Rule("telegram-token", (":aa",), r"(?<=\d{8}):(AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])", real.token),
-    Rule("huggingface-token", ("hf_",), _ALONE + r"hf_[A-Za-z0-9]{30,100}", real.token),
-    Rule("digitalocean-token", ("doo_v1_", "dop_v1_", "dor_v1_"), _ALONE + r"do[opr]_v1_[0-9a-f]{64}", real.token),
-    Rule("azure-key", ("accountkey=", "sharedaccesskey="), r"(?i)\w{10,15}=([A-Za-z0-9+/]{40,100}={0,2})", real.token),
-    Rule("azure-key", ("?sig=", "&sig="), r".sig=([A-Za-z0-9%+/_-]{40,100}={0,2})", real.token),
-    Rule("aliyun-key", ("ltai",), r"(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{12,26}(?![A-Za-z0-9])", real.token),
-    Rule("tencent-key", ("akid",), r"(?<![A-Za-z0-9])AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])", real.token),
-    Rule("jwt", ("eyj",),
-         r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,16000}(?:\.[A-Za-z0-9_-]{0,2000}){1,3}"),
-    Rule("url-password", ("://",), r"://[^\s/:@\"'`<>]{0,100}:([^\s/\"'`<>]{1,200})@(?=[\w.\[-])", real.url_password),
-    Rule("authorization", ("authorization",),
-         r"(?i)authorization(?:\\?[\"'])?\s{0,4}[:=,]\s{0,4}(?:\\?[\"'])?"
-         r"(?:bearer|basic|token|apikey|bot|digest)\s{1,4}([^\s\"'`,;\\<>]{8,4000})", real.header),
-    Rule("authorization", ("bearer",), r"(?i)\bbearer\s{1,4}([A-Za-z0-9._~+/-]{16,4000}={0,2})", real.header),
-    Rule("cookie", ("cookie",),
-         r"(?i)cookies?(?:\\?[\"'])?(?:\s{0,4}[:=,]|\s)\s{0,4}(?:\\?[\"'])?"
-         r"([\w.-]{1,100}=[^\s;\"'`\\]{1,4000}(?:; ?[\w.-]{1,100}(?:=[^;\"'`\\\r\n]{0,4000})?){0,60})", real.cookie),
-    Rule("password", ("pass", "pwd", "密码", "口令", "授权码"), f"(?i)(?:{_PASSWORD}){_IS}{_VALUE}", real.password),
-    Rule("password", ("--password ", "password ", "sshpass"),
-         r"(?i)(?:--password\s{1,4}|(?<=\s)password\s{1,4}(?=\S{6,200}\s{0,4}$)|sshpass\s{1,4}-p\s{0,4})"
-         r"['\"]?([^\s\"'`]{4,200})", real.password),
-    Rule("password", ("identified ",),
-         r"(?i)identified\s{1,4}(?:with\s{1,4}\w{1,40}\s{1,4})?by\s{1,4}['\"]([^'\"\r\n]{4,200})", real.password),
-    Rule("password", ("curl ",),
-         r"curl [^\n]{0,200}?(?<=\s)(?:-u|--user)[ =]?['\"]?[^\s:\"']{1,100}:([^\s\"']{4,200})", real.password),
-    Rule("secret", ("secret", "token", "credential", "key", "令牌", "密钥", "秘钥", "私钥"),
-         f"(?i)(?:{_TOKEN}){_IS}{_VALUE}", real.secret),
-    Rule("secret", ("--api-key ", "--apikey ", "--token ", "--secret ", "--access-token "),
-         r"--[A-Za-z-]{5,12}\s{1,4}['\"]?([^\s\"'`]{8,300})", real.secret),
-    Rule("email", (),
-         r"(?<![A-Za-z0-9._%+/:=-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}+@"
-         r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,6}[A-Za-z]{2,18}(?![A-Za-z0-9_])", real.email),
-    Rule("id-card", _NUMBER,
-         r"(?<![\w.-])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![\w-])",
-         real.id_card),
-    Rule("bank-card", _NUMBER,
-         r"(?<![\w.+-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?(?:\d{4}[ -]?\d{3}|\d{4})(?![\w-])", real.bank_card),
-    Rule("bank-card", _NUMBER, r"(?<![\w.+-])3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?![\w-])", real.bank_card),
-    Rule("phone", _NUMBER,
-         r"(?<![\w.+-])(?:\+?86[ -]?)?1(?:3\d|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|8\d|9[0-35-9])"
-         r"(?:\d{8}|-\d{4}-\d{4}| \d{4} \d{4})(?![\w-])", real.phone),
-    Rule("phone", _NUMBER,
-         r"(?<![\w.+)-])\+[1-9]\d{0,2}(?:[ .-]?\(\d{1,4}\))?(?:[ .-]?\d{2,5}){2,5}(?![\w-])", real.phone),
-    Rule("phone", _NUMBER, r"(?<![\w.+-])\(?0(?:10|2\d|[3-9]\d{2})\)?[ -][2-8]\d{6,7}(?![\w-])", real.phone),
-    Rule("high-entropy", (), r"(?<![A-Za-z0-9_+/=.-])[A-Za-z0-9+/_-]{32,100}+={0,2}(?![A-Za-z0-9_+/=-])", real.random),
-)  # fmt: skip
-"""In order of precedence: where two rules match the same place, the first one names it."""
+_NUMBERS = regex(r"[+(0-9][0-9 ().+-]{6,}")
+_NUMBER_START = regex(r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))(?=[+(]?[0-9][0-9 ().-]{6})")
+_RUN = regex(r"[!-~]{16,}")
+_REST = regex(r"\S*")
 
 
-def redact(text: str, extra: Sequence[str] = ()) -> tuple[str, tuple[Masked, ...]]:
+def _by_word(*, in_run: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return every word with the numbers of the rules it starts; most texts are done with when no word is in them."""
+    rules: dict[str, list[int]] = {}
+    for number, rule in enumerate(RULES):
+        if rule.starts not in (NUMBER, RUN) and in_run == (rule.in_run and not rule.before):
+            for word in rule.starts:
+                rules.setdefault(word, []).append(number)
+    return tuple((word, tuple(numbers)) for word, numbers in rules.items())
+
+
+_ANYWHERE, _IN_RUNS = _by_word(in_run=False), _by_word(in_run=True)
+_OF_RUNS = tuple(number for number, rule in enumerate(RULES) if rule.starts is RUN)
+_OF_NUMBERS = tuple(number for number, rule in enumerate(RULES) if rule.starts is NUMBER)
+
+
+class _Task(NamedTuple):
+    """What is looked for."""
+
+    private: tuple[Rule, ...]
+    """The private words of the knowledge base, as rules."""
+    kept: tuple[str, ...]
+    """The names of the rules that are switched off."""
+    only: tuple[int, ...] = ()
+    """The numbers of the rules that can match at all, where that is known."""
+
+
+def redact(text: str, masking: Sequence[str] | Masking = ()) -> tuple[str, tuple[Masked, ...]]:
     """Return *text* with every secret as `[redacted:<rule>]`, and what was masked in the order of the text.
 
-    *extra* are further regular expressions (`private_words` of kb.toml); raise BadInput for one that is none.
+    *masking* is `Config.masking`, or further regular expressions alone; raise BadInput for one that is none.
     """
-    spans = _spans(text, extra)
-    return _apply(text, spans), tuple(Masked(span.rule, line) for span, line in _with_lines(text, spans))
+    return _redact(text, _task(masking))
 
 
-def secrets(text: str, extra: Sequence[str] = ()) -> Iterator[tuple[int, str]]:
+def secrets(text: str, masking: Sequence[str] | Masking = ()) -> Iterator[tuple[int, str]]:
     """Yield the 1-based line and the rule of every place that `redact` would mask, in the order of *text*."""
-    for span, line in _with_lines(text, _spans(text, extra)):
+    for span, line in _with_lines(text, _spans(text, _task(masking))):
         yield line, span.rule
 
 
-def redacted(candidate: Candidate, extra: Sequence[str] = ()) -> tuple[Candidate, tuple[Masked, ...]]:
+def redacted(candidate: Candidate, masking: Sequence[str] | Masking = ()) -> tuple[Candidate, tuple[Masked, ...]]:
     """Return *candidate* with every text in it masked, down to tags, claims and evidence, and what was masked."""
     found: list[Masked] = []
     values: dict[str, Any] = {}
-    for field, value in candidate._asdict().items():
+    fields = candidate._asdict()
+    texts = "\n".join(_texts(tuple(fields.values())))
+    task = _task(masking)._replace(only=_may_match(_seen(texts)) or (-1,))
+    for field, value in fields.items():
         places: list[Masked] = []
-        values[field] = value if field == "kind" else _redacted(value, extra, places)
+        values[field] = value if field == "kind" else _redacted(value, task, places)
         found += [masked._replace(field=field) for masked in places]
     return candidate._replace(**values), tuple(found)
 
 
-def _redacted(value: object, extra: Sequence[str], found: list[Masked]) -> object:
+def masked(value: object, masking: Sequence[str] | Masking = ()) -> Any:
+    """Return a JSON *value* with every text in it masked, in an object as the assignment to its key."""
+    return _redacted(value, _task(masking), [])
+
+
+def _task(masking: Sequence[str] | Masking) -> _Task:
+    words, kept = masking if isinstance(masking, Masking) else (masking, ())
+    return _Task(tuple(Rule("private-word", (), _private(word)) for word in words), kept)
+
+
+def _redact(text: str, task: _Task) -> tuple[str, tuple[Masked, ...]]:
+    spans = _spans(text, task)
+    if not spans:
+        return text, ()
+    return _apply(text, spans), tuple(Masked(span.rule, line) for span, line in _with_lines(text, spans))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in *value*, and of a map the assignments it stands for."""
     if isinstance(value, str):
-        text, places = redact(value, extra)
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (f"{key}: {value[key]}" for key in value)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _redacted(value: object, task: _Task, found: list[Masked]) -> object:
+    if isinstance(value, str):
+        text, places = _redact(value, task)
         found += places
         return text
     if isinstance(value, Mapping):
-        return {_redacted(key, extra, found): _redacted_value(str(key), value[key], extra, found) for key in value}
+        return {_redacted(key, task, found): _redacted_value(str(key), value[key], task, found) for key in value}
     if isinstance(value, tuple):
-        items = [_redacted(item, extra, found) for item in value]
+        items = [_redacted(item, task, found) for item in value]
         return value._make(items) if hasattr(value, "_make") else tuple(items)
-    return value
+    return [_redacted(item, task, found) for item in value] if isinstance(value, list) else value
 
 
-def _redacted_value(key: str, value: str, extra: Sequence[str], found: list[Masked]) -> object:
+def _redacted_value(key: str, value: object, task: _Task, found: list[Masked]) -> object:
     """Return *value* masked as an assignment to *key* would be: in a map, the key may be what gives a secret away."""
-    text, places = redact(f"{key}: {value}", extra)
+    if not isinstance(value, str):
+        return _redacted(value, task, found)
+    text, places = _redact(f"{key}: {value}", task)
     if not text.startswith(f"{key}: "):
-        return _redacted(value, extra, found)
+        return _redacted(value, task, found)
     found += places
     return text[len(key) + 2 :]
 
@@ -200,26 +164,38 @@ def _redacted_value(key: str, value: str, extra: Sequence[str], found: list[Mask
 # -- spans ----------------------------------------------------------------------------------------
 
 
-def _spans(text: str, extra: Sequence[str]) -> list[_Span]:
+class _Text(NamedTuple):
+    """A text with what the rules ask about it again and again."""
+
+    text: str
+    lower: str
+    runs: tuple[tuple[int, int], ...]
+    """Where sixteen visible characters or more follow one another."""
+    numbers: tuple[int, ...]
+    places: dict[str, list[int]]
+    """Where a word stands; several rules start with the same one."""
+
+
+def _spans(text: str, task: _Task) -> list[_Span]:
     """Return the disjoint places of *text* to mask, in order."""
     spans: list[_Span] = []
-    while True:
-        now = _apply(text, spans)
-        found = _disjoint(list(_found(now, extra)))
-        if not found:
-            return spans
+    now = text
+    while found := _disjoint(list(_found(now, task))):
         spans = sorted([*spans, *_translated(found, spans)])
+        now = _apply(text, spans)
+        task = task._replace(only=())  # a mask may hold a word that was not in the text
+    return spans
 
 
-def _found(text: str, extra: Sequence[str]) -> Iterator[_Span]:
+def _found(text: str, task: _Task) -> Iterator[_Span]:
     """Yield what the rules match in *text*, in order of precedence, but nothing that touches a mask."""
-    masks = [match.span() for match in _MASK.finditer(text)]
+    masks = [match.span() for match in _MASK.finditer(text)] if "[redacted:" in text else []
     starts = [start for start, _ in masks]
-    lower = text.replace("İ", "I").lower()  # the one letter that grows in lower case
-    numbers = [match.start() for match in _LONG_NUMBER.finditer(text)]
-    for rule in (*(Rule("private-word", (), pattern) for pattern in extra), *RULES):
+    seen = _seen(text, masks)
+    numbers = [n for n in _may_match(seen, task.only) if RULES[n].name not in task.kept]
+    for rule in (*task.private, *(RULES[number] for number in numbers)):
         done = 0
-        for match in _matches(rule, text, lower, numbers):
+        for match in _matches(rule, seen):
             group = match.lastindex or 0
             start, end = match.span(group)
             before = bisect_right(starts, end - 1) - 1
@@ -229,30 +205,96 @@ def _found(text: str, extra: Sequence[str]) -> Iterator[_Span]:
                 done = end
 
 
-def _matches(rule: Rule, text: str, lower: str, numbers: Sequence[int]) -> Iterator[re.Match[str]]:
-    """Yield the matches of *rule* in *text*: from its starts, which is ten times faster than from every character."""
+def _seen(text: str, masks: Sequence[tuple[int, int]] = ()) -> _Text:
+    """Return *text* with what the rules ask about it; a word inside one of *masks* is none of its words."""
+    lower = text.replace("İ", "I").lower()  # the one letter that grows in lower case
+    if masks:
+        lower = _MASK.sub(lambda mask: "-" * len(mask[0]), lower)
+    long = any(len(word) > 15 for word in text.split())
+    runs = tuple([match.span() for match in _RUN.finditer(text)]) if long else ()
+    zones = [match.span() for match in _NUMBERS.finditer(text)]
+    numbers = tuple([match.start() for zone in zones for match in _NUMBER_START.finditer(text, *zone)])
+    return _Text(text, lower, runs, numbers, {})
+
+
+def _may_match(seen: _Text, only: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return the numbers of the rules, all or those of *only*, whose words are in the text."""
+    lower = seen.lower
+    if only:
+        return tuple([number for number in only if number >= 0 and _starts_in(RULES[number], seen)])
+    found = [numbers for word, numbers in _ANYWHERE if word in lower]
+    if seen.runs:
+        visible = "\n".join([lower[start:end] for start, end in seen.runs])
+        found += [numbers for word, numbers in _IN_RUNS if word in visible]
+        found.append(_OF_RUNS)
+    if seen.numbers:
+        found.append(_OF_NUMBERS)
+    return tuple(sorted({number for numbers in found for number in numbers}))
+
+
+def _starts_in(rule: Rule, seen: _Text) -> bool:
+    if rule.in_run and not seen.runs:
+        return False
+    if rule.starts is NUMBER:
+        return bool(seen.numbers)
+    return rule.starts is RUN or any(word in seen.lower for word in rule.starts)
+
+
+def _matches(rule: Rule, seen: _Text) -> Iterator[re.Match[str]]:
+    """Yield the matches of *rule*: from its starts, which is ten times faster than from every character."""
+    text = seen.text
     if not rule.starts:
-        yield from _compiled(rule.pattern).finditer(text)
-        return
-    seen = 0
-    for position in numbers if rule.starts is _NUMBER else sorted(_places(rule.starts, lower)):
-        match = _compiled(rule.pattern).match(text, position) if position >= seen else None
-        if match:
-            yield match
-            seen = match.end() - _LOOKED_INTO
+        yield from rule.pattern.finditer(text)
+    elif rule.starts is RUN:
+        for start, end in seen.runs:
+            yield from rule.pattern.finditer(text, start, end)
+    elif rule.before:
+        for start, end in _windows(_places(rule.starts, seen), rule.before, text):
+            yield from rule.pattern.finditer(text, start, end)
+    else:
+        done = 0
+        for position in seen.numbers if rule.starts is NUMBER else _places(rule.starts, seen):
+            match = rule.pattern.match(text, position) if position >= done else None
+            if match:
+                yield match
+                done = match.end() - _LOOKED_INTO
 
 
-def _places(words: Sequence[str], text: str) -> Iterator[int]:
+def _windows(positions: Sequence[int], before: int, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the disjoint parts of *text* round *positions*, each on one line and ending with a word."""
+    start, end = 0, -1
+    for position in positions:
+        if position + _BEHIND <= end:
+            continue
+        first = max(position - before, 0)
+        low = max(first, text.rfind("\n", first, position) + 1)
+        if low > end >= 0:
+            yield start, end
+        start = low if low > end else start
+        line = text.find("\n", position, position + _BEHIND)
+        rest = _REST.match(text, position + _BEHIND)
+        end = line if line >= 0 else rest.end() if rest else len(text)
+    if end >= 0:
+        yield start, end
+
+
+def _places(words: Sequence[str], seen: _Text) -> list[int]:
+    """Return where one of *words* stands, in order."""
     for word in words:
-        position = text.find(word)
-        while position >= 0:
-            yield position
-            position = text.find(word, position + 1)
+        if word not in seen.places:
+            seen.places[word] = list(_found_word(word, seen.lower))
+    return sorted([position for word in words for position in seen.places[word]])
+
+
+def _found_word(word: str, text: str) -> Iterator[int]:
+    position = text.find(word)
+    while position >= 0:
+        yield position
+        position = text.find(word, position + 1)
 
 
 @functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile on first use: most texts need few of the rules, and a hook would feel forty compilations."""
+def _private(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:

@@ -3,11 +3,13 @@
 Two statements can then be compared piece by piece.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
+from kb.values import NamedTuple
 from kb.writing.choice import Choice, choice, slot_of
 from kb.writing.lexicon import LABELS, PLACES, SETTERS, UNITS
 from kb.writing.terms import Word, is_question, words

@@ -4,15 +4,17 @@ Words are looked up in `lexicon`: English by the longest phrase, Chinese by the 
 on. Nothing is understood.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
-from typing import NamedTuple
 
 from kb.patterns import regex
 from kb.text import has_cjk, one_line
-from kb.writing.lexicon import NUMERALS, REASONS, RIVAL_ROWS, SENSES, UNITS
+from kb.values import NamedTuple
+from kb.writing.lexicon import NUMERALS, PHRASE_STARTS, REASONS, RIVAL_ROWS, SENSES, UNITS
 
 LONGEST_PHRASE = 4
 """Words of the longest English phrase in the lexicon."""
@@ -125,7 +127,8 @@ def _spaced(run: list[str], among_unspaced: bool) -> Iterator[Word]:
     """Yield the words of a *run* of spaced words, the longest known phrases first."""
     at = 0
     while at < len(run):
-        for size in range(min(LONGEST_PHRASE, len(run) - at), 0, -1):
+        longest = LONGEST_PHRASE if run[at].casefold() in PHRASE_STARTS else 1
+        for size in range(min(longest, len(run) - at), 0, -1):
             raw = " ".join(run[at : at + size])
             phrase = raw.casefold() if size > 1 else _folded(raw)
             if phrase in SENSES or size == 1:

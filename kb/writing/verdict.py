@@ -1,11 +1,13 @@
 """Decide what becomes of a candidate that may be written, given the records it might repeat or contradict."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.kinds import ADR_SECTIONS, BY_NAME
 from kb.record import Candidate, Record, Section, Similar, Status
 from kb.text import one_line
+from kb.values import NamedTuple
 from kb.words import Said, say
 from kb.writing.contradict import contradiction
 from kb.writing.dedup import match, similar

@@ -1,5 +1,7 @@
 """Weigh a candidate: which large matters its words and its paths touch (SHI "影响大", RUYI "写入门槛")."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -9,56 +11,52 @@ from kb.record import Candidate
 
 WORDS: Mapping[str, re.Pattern[str]] = {
     "architecture": regex(
-        r"\barchitectur|\bmicro-?services?\b|\bmonolith|\bevent[- ](?:driven|sourcing)|\bmessage (?:queue|bus|broker)"
-        r"|\bdatabase|\bpostgres|\bmysql\b|\bmariadb\b|\bsqlite\b|\bmongo(?:db)?\b|\bredis\b|\bkafka\b|\brabbitmq\b"
-        r"|\bframework\b|\borm\b|\btech(?:nology)? stack\b|\bprogramming language\b|\bdata model\b|\bschema migration"
-        r"|\bstorage (?:engine|layer|backend)|\bmessage format|\bwire format|\bprotocol\b|\bgrpc\b|\bgraphql\b"
-        r"|\brest api\b"
-        r"|\b(?:api|service) (?:gateway|mesh)|\bdeployment (?:model|target|topolog|platform)|\bkubernetes\b"
-        r"|\bmonorepo\b"
-        r"|\bdependency injection|\bplug-?in (?:system|interface)|\bmodule bound|\bpublic (?:api|interface)"
-        r"|\bback(?:wards?)?[- ]compatib|\bbreaking change|\bsharding\b|\breplication\b|\bmulti-?tenan|\bllm\b"
-        r"|\bvector store"
-        r"|架构|微服务|单体|事件驱动|消息(?:队列|总线|中间件)|中间件|数据库|存储(?:引擎|方案|层)|数据模型"
+        r"\b(?:architectur|micro-?services?\b|monolith|event[- ](?:driven|sourcing)|message (?:queue|bus|broker)"
+        r"|database|postgres|mysql\b|mariadb\b|sqlite\b|mongo(?:db)?\b|redis\b|kafka\b|rabbitmq\b"
+        r"|framework\b|orm\b|tech(?:nology)? stack\b|programming language\b|data model\b|schema migration"
+        r"|storage (?:engine|layer|backend)|message format|wire format|protocol\b|grpc\b|graphql\b"
+        r"|rest api\b"
+        r"|(?:api|service) (?:gateway|mesh)|deployment (?:model|target|topolog|platform)|kubernetes\b"
+        r"|monorepo\b"
+        r"|dependency injection|plug-?in (?:system|interface)|module bound|public (?:api|interface)"
+        r"|back(?:wards?)?[- ]compatib|breaking change|sharding\b|replication\b|multi-?tenan|llm\b"
+        r"|vector store"
+        r")|架构|微服务|单体|事件驱动|消息(?:队列|总线|中间件)|中间件|数据库|存储(?:引擎|方案|层)|数据模型"
         r"|表结构|框架|技术(?:栈|选型)"
         r"|编程语言|通信协议|传输协议|网关|部署(?:方案|架构|平台|拓扑)|容器化|分库分表|读写分离"
         r"|服务(?:拆分|网格|发现)|模块(?:边界|划分)"
         r"|依赖注入|插件(?:机制|体系)|分层|公共接口|对外接口|向后兼容|不兼容变更|多租户|大模型|向量库",
-        re.IGNORECASE,
     ),
     "security": regex(
-        r"\bsecurity\b|\bsecurely?\b|\bvulnerab|\bauth\b|\bauthenticat|\bauthori[sz]|\boauth|\bjwt\b|\bencrypt"
-        r"|\bdecrypt|\btls\b"
-        r"|\bssl\b|\bcsrf\b|\bxss\b|\bssrf\b|\bsql injection|\bcommand injection|\bcredential|\bsecrets?\b"
-        r"|\bpasswords?\b|\baccess (?:control|token)|\brbac\b|\bsandbox|\bsaniti[sz]|\bprivilege|\bcve-\d"
-        r"|\bfirewall|\bmalware"
-        r"|\bredact|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
+        r"\b(?:security\b|securely?\b|vulnerab|auth\b|authenticat|authori[sz]|oauth|jwt\b|encrypt"
+        r"|decrypt|tls\b"
+        r"|ssl\b|csrf\b|xss\b|ssrf\b|sql injection|command injection|credential|secrets?\b"
+        r"|passwords?\b|access (?:control|token)|rbac\b|sandbox|saniti[sz]|privilege|cve-\d"
+        r"|firewall|malware"
+        r"|redact)|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
         r"|凭证|凭据|越权"
         r"|(?:访问|操作)?权限|注入攻击|注入漏洞|防火墙|沙箱|证书|验签|数字签名|跨站|防攻击|零信任",
-        re.IGNORECASE,
     ),
     "performance": regex(
-        r"\bperformance\b|\blatenc|\bthroughput|\bmemory leak|\bleak(?:s|ing)? memory|\bout of memory|\boom\b"
-        r"|\bbottleneck|\bn\+1\b|\bcach(?:e|es|ing)\b"
-        r"|\bqps\b|\bscalab|\bconcurren|\bdeadlock|\brace condition|\bslow (?:quer|path|start)|\bresponse time"
-        r"|\bconnection pool"
-        r"|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|泄[漏露]内存|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
+        r"\b(?:performance\b|latenc|throughput|memory leak|leak(?:s|ing)? memory|out of memory|oom\b"
+        r"|bottleneck|n\+1\b|cach(?:e|es|ing)\b"
+        r"|qps\b|scalab|concurren|deadlock|race condition|slow (?:quer|path|start)|response time"
+        r"|connection pool"
+        r")|性能|延迟|吞吐|内存(?:泄漏|泄露|溢出)|泄[漏露]内存|瓶颈|缓存|高?并发|慢查询|死锁|竞态|压测|响应时间|连接池|扩容"
         r"|可扩展性",
-        re.IGNORECASE,
     ),
     "compliance": regex(
-        r"\bcomplian|\bgdpr\b|\bccpa\b|\bhipaa\b|\bpci[- ]?dss\b|\bsox\b|\bsoc ?2\b|\biso ?27001\b"
-        r"|\blicen[cs](?:e|ing|es)\b"
-        r"|\baudit(?:s|ed|ing|able| log| trail)?\b|\bdata (?:retention|residency|protection)|\bpersonal data\b"
-        r"|\bpii\b|\bprivacy\b"
-        r"|\bregulat(?:ory|ion|or)|\blegal(?:ly)? (?:requir|obligation|hold)"
-        r"|合规|隐私|个人(?:信息|数据)|个保法|网络安全法|数据安全法|等级保护|等保|审计|许可证|开源协议|法律"
+        r"\b(?:complian|gdpr\b|ccpa\b|hipaa\b|pci[- ]?dss\b|sox\b|soc ?2\b|iso ?27001\b"
+        r"|licen[cs](?:e|ing|es)\b"
+        r"|audit(?:s|ed|ing|able| log| trail)?\b|data (?:retention|residency|protection)|personal data\b"
+        r"|pii\b|privacy\b"
+        r"|regulat(?:ory|ion|or)|legal(?:ly)? (?:requir|obligation|hold)"
+        r")|合规|隐私|个人(?:信息|数据)|个保法|网络安全法|数据安全法|等级保护|等保|审计|许可证|开源协议|法律"
         r"|法规|监管|数据出境"
         r"|(?:留存|保留|保存)期限|数据(?:留存|保留)",
-        re.IGNORECASE,
     ),
 }
-"""The large matters and the words that name them, in both languages; what is common in small talk is left out."""
+"""The large matters and the words that name them, in lower case; what is common in small talk is left out."""
 
 _DENIED_BEFORE = regex(
     r"\b(?:no|not|never|without|\w+n't)\s(?:\w+\s){0,2}(?:affect|impact|chang|touch|relat|relevan)\w*\s(?:\w+\s){0,2}$"
@@ -111,13 +109,20 @@ def matters(candidate: Candidate) -> dict[str, str]:
         return {}
     told = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
     text = _folded(_MASK.sub(" ", told))
+    plain = _lower(text)
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
-        for match in words.finditer(text):
+        for match in words.finditer(plain):
             if not _is_denied(text, match):
                 found[matter] = _whole(text, match)
                 break
     return found
+
+
+def _lower(text: str) -> str:
+    """Return *text* in lower case, every character where it was."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
@@ -169,4 +174,4 @@ _REST_OF_WORD = regex(r"[A-Za-z-]*")
 def _whole(text: str, match: re.Match[str]) -> str:
     """Return the word in which *match* stands: patterns name the beginnings of words."""
     rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
-    return match[0] + (rest[0] if rest else "")
+    return text[match.start() : match.end()] + (rest[0] if rest else "")

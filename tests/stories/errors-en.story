@@ -30,6 +30,14 @@ $ kb search
 2>     → see: kb search --help
 ? 2
 
+$ kb list --scope nonsense
+2> kb: there is no scope nonsense: it is global or project/<name>
+2>     → see: kb list --help
+? 2
+
+$ kb search orders --scope project/none
+2> no record is in project/none; which scopes there are: kb list
+
 $ kb show D404
 2> kb: there is no record D404
 2>     → see: kb list

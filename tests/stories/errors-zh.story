@@ -10,6 +10,14 @@ $ kb list --kind 小说
 2>     → 见：kb list --help
 ? 2
 
+$ kb list --scope 商店
+2> kb: 没有范围 商店：只有 global 或 project/<名称>
+2>     → 见：kb list --help
+? 2
+
+$ kb list --scope project/商店
+2> project/商店 里没有记录；有哪些范围见：kb list
+
 $ kb show D404
 2> kb: 没有记录 D404
 2>     → 见：kb list

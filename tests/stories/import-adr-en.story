@@ -113,7 +113,7 @@ original_status: "Superseded by [3. Use PostgreSQL](0003-use-postgresql.md)"
 
 ## Status
 
-Superseded by [3. Use PostgreSQL](0003-use-postgresql.md)
+Superseded by [3. Use PostgreSQL](D003-use-postgresql.md)
 
 ## Context
 

@@ -35,8 +35,8 @@ $ kb init ../with-ci --ci --name "Team base" --language zh
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
 
-$ grep -c "kb check" ../with-ci/.github/workflows/kb.yml
-1
+$ grep -c "kb check --against" ../with-ci/.github/workflows/kb.yml
+2
 
 % Inside a code repository.
 $ git init -q -b main ../shop

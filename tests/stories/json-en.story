@@ -324,7 +324,8 @@ $ kb review --json
       "D001"
     ],
     "host": "cli",
-    "session": ""
+    "session": "",
+    "standing": ""
   }
 ]
 

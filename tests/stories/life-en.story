@@ -9,6 +9,7 @@ created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 $ kb write --kind decision --title "Store invoices in the object store" --decision "Invoices are files in the object store" --alternatives "In the database" --why "They are large" --impact src/invoices/ --verification "make test" --rollback "Copy them back" --area architecture
 created   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
 2>           large impact: architecture
+2>           ≈ 0.20 [D001] Use PostgreSQL for orders
 
 $ kb supersede D001 --by D002
 updated   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md

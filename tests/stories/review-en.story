@@ -18,7 +18,7 @@ conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 ? 4
 
 $ kb review
-kb/review/D002-use-mongodb-for-orders  (2026-11-21, cli/s2)
+kb/review/D002-use-mongodb-for-orders  (today, cli/s2)
     + [D002] Use MongoDB for orders
     − [D001] Use PostgreSQL for orders
 

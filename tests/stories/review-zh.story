@@ -18,7 +18,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 ? 4
 
 $ kb review
-kb/review/D002-采用-flask-作为后端框架  (2026-11-21, cli/s2)
+kb/review/D002-采用-flask-作为后端框架  (今天, cli/s2)
     + [D002] 采用 Flask 作为后端框架
     − [D001] 使用 FastAPI 作为后端框架
 

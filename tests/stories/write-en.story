@@ -11,6 +11,7 @@ created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 $ kb write --kind decision --title "Publish events through the outbox table" --decision "Order events are written to the outbox table in the same transaction" --alternatives "Dual writes" --why "An event is never lost" --impact src/outbox/ --verification "make test-outbox" --rollback "Switch back to direct publishing" --area architecture
 created   [D002] Publish events through the outbox table  content/anchors/global/D002-publish-events-through-the-outbox-table.md
 2>           large impact: architecture
+2>           ≈ 0.07 [D001] Use PostgreSQL for orders
 
 % Below the gate: held, and counted.
 $ kb write --kind decision --title "Paint the settings button blue" --decision "The button on the settings page is blue" --why "The designer likes it" --session s1
@@ -28,6 +29,8 @@ $ kb write --kind decision --title "Paint the settings button blue" --decision "
 created   [D003] Paint the settings button blue  content/anchors/global/D003-paint-the-settings-button-blue.md
 2>           not given: alternatives, impact, verification, rollback
 2>           repeated: seen in 2 sessions
+2>           ≈ 0.17 [D002] Publish events through the outbox table
+2>           ≈ 0.09 [D001] Use PostgreSQL for orders
 2>           → complete it: kb edit D003
 
 % Refused: a title that could stand over anything, and something for today only.
@@ -54,7 +57,7 @@ unchanged [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 $ kb write --kind decision --title "Use PostgreSQL for the orders" --decision "Orders live in PostgreSQL" --why "Backups are there already" --area architecture --session s3
 appended  [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           says the same as [D001], titles 0.89 alike
-2>           repeated: seen in 2 sessions
+2>           repeated: seen at least 2 times
 2>           large impact: architecture
 2>           ≈ 0.89 [D001] Use PostgreSQL for orders
 
@@ -82,6 +85,9 @@ $ kb write --kind pitfall --title "The payment client logs its API key at debug 
 created   [P001] The payment client logs its API key at debug level  content/anchors/global/P001-the-payment-client-logs-its-api-key-at-debug-lev.md
 2>           large impact: security
 2>           masked: stripe-key
+2>           ≈ 0.27 [D002] Publish events through the outbox table
+2>           ≈ 0.18 [D003] Paint the settings button blue
+2>           ≈ 0.07 [D001] Use PostgreSQL for orders
 
 $ grep -rc sk_live_4eC39 content/anchors/global/P001-*.md
 0
@@ -93,6 +99,9 @@ created   [C001] Every outgoing message is redacted  content/anchors/global/C001
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: compliance
 2>           large impact: security (“redacted”)
+2>           ≈ 0.16 [D002] Publish events through the outbox table
+2>           ≈ 0.16 [D001] Use PostgreSQL for orders
+2>           ≈ 0.15 [D003] Paint the settings button blue
 2>           → complete it: kb edit C001
 
 $ kb list --kind constraint

@@ -100,8 +100,13 @@ $ echo '{"kind": "decision", "title": 7}' | kb write -
 2>     → the form of a candidate: kb write --schema
 ? 1
 
+$ echo '{"kind": "decision", "title": "Be sure", "confidence": 7}' | kb write -
+2> kb: stdin: the field confidence must be a number from 0 to 1, not 7
+2>     → the form of a candidate: kb write --schema
+? 1
+
 $ echo '{"kind": "decision", "title": "Use NaN", "confidence": NaN}' | kb write -
-2> kb: stdin: the field confidence must be number 0–1, not NaN
+2> kb: stdin: the field confidence must be a number from 0 to 1, not NaN
 2>     → the form of a candidate: kb write --schema
 ? 1
 

@@ -4,16 +4,18 @@ The promise: what a person has staged, edited or deleted stays theirs, and their
 published. So git's own lock on the index is held from before the ref moves until the index has followed.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, KbError
-from kb.store.files import content, remove, write, write_whole
-from kb.store.git.command import failure
+from kb.store.files import STALE, content, remove, remove_folder, write, write_whole
+from kb.store.git.command import Output, Started, failure
 from kb.store.git.repository import PATIENCE, Repository
+from kb.values import NamedTuple
 from kb.words import say
 
 Changes = Mapping[str, tuple[bytes | None, bytes | None]]
@@ -21,6 +23,14 @@ Changes = Mapping[str, tuple[bytes | None, bytes | None]]
 
 CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
 """What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
+
+
+_MERGE = "merge-"
+"""What the name of a folder begins with in which three versions of a file are merged."""
+_TROUBLE = 128
+"""The exit code of `git merge-file` from which on it counts no conflicts any more."""
+_CLEAN = ("--add", "--remove", "-z", "--stdin")
+"""How update-index is called for files that are as published."""
 
 
 class Staged(NamedTuple):
@@ -53,6 +63,12 @@ def clashes(repository: Repository, commit: str, path: str, before: bytes, now: 
     return any(_merged_lines(repository, data, before, now) is None for data in theirs)
 
 
+def link_on_the_way(repository: Repository, paths: Iterable[str]) -> str:
+    """Return a folder above one of *paths* that is a link, maybe to outside of the repository; "" for none."""
+    folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
+    return next((folder for folder in sorted(folders) if os.path.islink(os.path.join(repository.root, folder))), "")
+
+
 class Following:
     """The held index of a work tree, and what of it follows."""
 
@@ -60,6 +76,14 @@ class Following:
         """Change the file *index*, which takes the place of git's when the hold ends."""
         self._repository = repository
         self._index = index
+        self._marks: Started | None = None
+        self._update_index = repository.start("update-index", *_CLEAN, stdin=None, index=index)
+
+    def heed_marks(self, paths: Sequence[str]) -> None:
+        """Let git look which of *paths* the user has told it to pass over (sparse, or assumed unchanged)."""
+        if paths:
+            names = map(self._repository.full, paths)
+            self._marks = self._repository.start("ls-files", "-v", "-z", "--", *names)
 
     def follow(self, changes: Changes, commit: str, reserved: Mapping[str, Staged]) -> dict[str, str]:
         """Bring the paths of *changes* to the published *commit* and return what became of each; raise nothing.
@@ -69,19 +93,42 @@ class Following:
         repository = self._repository
         outcomes = {path: _file_followed(repository, path, before, now) for path, (before, now) in changes.items()}
         try:
-            self._clean([path for path in changes if path not in reserved and outcomes[path] == CLEAN])
-            others = [path for path in changes if path not in reserved and outcomes[path] != CLEAN]
-            self._as_published(others, commit)
+            marks = self._marked()
+            plain = [path for path in changes if path not in reserved]
+            clean = [path for path in plain if path not in marks and outcomes[path] == CLEAN]
+            self._clean(clean)
+            self._as_published([path for path in plain if path not in clean], commit)
             for path, entry in reserved.items():
                 self._restaged(path, entry, *changes[path])
+            self._mark(marks)
         except (KbError, OSError):
             return dict.fromkeys(changes, FAILED)
         return outcomes
 
     def _clean(self, paths: Sequence[str]) -> None:
-        if paths:
-            names = os.fsencode("\0".join(map(self._repository.full, paths))) + b"\0"
-            self._update(["--add", "--remove", "-z", "--stdin"], names)
+        _refuse_failed(self._update_index.told(self._names(paths)))
+
+    def _names(self, paths: Sequence[str]) -> bytes:
+        return b"".join(os.fsencode(self._repository.full(path)) + b"\0" for path in paths)
+
+    def leave(self) -> None:
+        """Let go of the index."""
+        self._update_index.ended()
+        self._marked()
+
+    def _marked(self) -> dict[str, str]:
+        """Return the paths that git passes over, with the letter it shows: small, or S for one that is not there."""
+        marks, self._marks = self._marks, None
+        rows = os.fsdecode(marks.ended().out).split("\0") if marks else []
+        return {self._repository.own(row[2:]): row[0] for row in rows if row[:1].islower() or row[:1] == "S"}
+
+    def _mark(self, marks: Mapping[str, str]) -> None:
+        """Let git pass over paths as before, which an entry that takes the place of another does not tell it."""
+        skipped = [path for path, letter in marks.items() if letter in "Ss"]
+        assumed = [path for path, letter in marks.items() if letter.islower()]
+        for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
+            if paths:
+                self._update([option, "-z", "--stdin"], self._names(paths))
 
     def _as_published(self, paths: Sequence[str], commit: str) -> None:
         if not paths:
@@ -106,9 +153,12 @@ class Following:
             )
 
     def _update(self, arguments: Sequence[str], stdin: bytes) -> None:
-        output = self._repository.output(["update-index", *arguments], stdin, self._index)
-        if output.code:
-            raise failure(["update-index"], output)
+        _refuse_failed(self._repository.output(["update-index", *arguments], stdin, self._index))
+
+
+def _refuse_failed(output: Output) -> None:
+    if output.code:
+        raise failure(["update-index"], output)
 
 
 @contextlib.contextmanager
@@ -121,7 +171,11 @@ def held(repository: Repository) -> Iterator[Following]:
     _lock(index + ".lock", mark)
     try:
         _link_or_copy(index, beside)
-        yield Following(repository, beside)
+        following = Following(repository, beside)
+        try:
+            yield following
+        finally:
+            following.leave()
         if os.path.exists(beside):
             os.rename(beside, index)
     finally:
@@ -162,12 +216,17 @@ def _link_or_copy(index: str, beside: str) -> None:
 
 
 def release_abandoned(repository: Repository) -> None:
-    """Take away the index lock of a process of ours that died; to be called under `Repository.locked`."""
+    """Take away the index lock of a process of ours that died, and where it merged; under `Repository.locked`."""
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", "kb-held"))
     with contextlib.suppress(FileNotFoundError):
         if os.path.samefile(lock, mark):
             os.unlink(lock)
     remove(mark)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(repository.private):
+            folder = os.path.join(repository.private, name)
+            if name.startswith(_MERGE) and time.time() - os.stat(folder).st_mtime > STALE:
+                remove_folder(folder)
 
 
 # -- one file -------------------------------------------------------------------------------------
@@ -177,7 +236,7 @@ def _file_followed(repository: Repository, path: str, before: bytes | None, now:
     place = os.path.join(repository.root, *path.split("/"))
     try:
         return _file_gone(place, before) if now is None else _file_written(repository, place, before, now)
-    except OSError:
+    except (KbError, OSError):
         return FAILED
 
 
@@ -225,7 +284,7 @@ def merged(repository: Repository, mine: bytes, base: bytes, other: bytes) -> by
     """Return the three-way merge of three versions of a file; None where they conflict."""
     if mine in (base, other) or base == other:
         return other if mine == base else mine
-    folder = os.path.join(repository.private, f"merge-{os.getpid()}")
+    folder = os.path.join(repository.private, f"{_MERGE}{os.getpid()}")
     names = [os.path.join(folder, name) for name in ("mine", "base", "other")]
     try:
         for name, data in zip(names, (mine, base, other), strict=True):
@@ -236,4 +295,6 @@ def merged(repository: Repository, mine: bytes, base: bytes, other: bytes) -> by
             remove(name)
         with contextlib.suppress(OSError):
             os.rmdir(folder)
+    if not 0 <= output.code < _TROUBLE:
+        raise failure(["merge-file"], output)
     return output.out if output.code == 0 else None

@@ -1,10 +1,17 @@
-"""Run git: list arguments, bytes, a scrubbed environment, no shell."""
+"""Run git: list arguments, bytes, a scrubbed environment, no shell, and no program that a repository names.
+
+Hooks, monitors, filters, drivers, signers: a repository can name programs in many places. Those of the user's own
+configuration git runs as ever; `SETTINGS` and `COMMANDS` keep it from the others, `kb.store.git.guard` does where
+only the user's configuration can say what is to be run instead.
+"""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
+from kb.values import NamedTuple
 from kb.words import say
 
 _SCRUBBED = (
@@ -13,11 +20,51 @@ _SCRUBBED = (
     "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_QUARANTINE_PATH", "GIT_EXTERNAL_DIFF",
     "GIT_DIFF_OPTS",
 )  # fmt: skip
+SETTINGS = (
+    ("core.hooksPath", os.devnull), ("core.fsmonitor", "false"), ("log.showSignature", "false"),
+    ("protocol.ext.allow", "never"), ("safe.bareRepository", "explicit"), ("gc.auto", "0"),
+    ("maintenance.auto", "false"), ("core.safecrlf", "false"), ("i18n.logOutputEncoding", "UTF-8"),
+    ("log.showRoot", "true"), ("log.follow", "false"), ("grep.patternType", "basic"), ("trailer.separators", ":"),
+    ("index.sparse", "false"),
+)  # fmt: skip
+"""What git is told whatever is configured: first what keeps it from running programs, then how it is to answer.
+
+`index.sparse`: `update-index` leaves in a sparse index the names of trees that it has not stored.
+"""
+_SHOWING = ("--no-ext-diff", "--no-textconv", "--submodule=short")
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "diff": _SHOWING,
+    "log": _SHOWING,
+    "fetch": ("--upload-pack=git-upload-pack",),
+    "push": ("--receive-pack=git-receive-pack", "--recurse-submodules=no"),
+    **dict.fromkeys((
+        "cat-file", "check-attr", "commit-tree", "config", "diff-files", "diff-index", "diff-tree", "for-each-ref",
+        "hash-object", "init", "ls-files", "ls-tree", "merge-base", "merge-file", "merge-tree", "read-tree",
+        "rev-parse", "symbolic-ref", "update-index", "update-ref", "var",
+    ), ()),
+}  # fmt: skip
+"""Every command of git's that kb runs, with the options that keep it from running more; docs/git.md explains them."""
 _PASSING = (
     "No space left", "Disk quota exceeded", "File too large", "Read-only file system", "Permission denied",
     "index.lock", "Unable to create",
 )  # fmt: skip
 """What git says about troubles that pass."""
+
+
+_WAYS_OUT = {
+    "dubious ownership": say("git config --global --add safe.directory PATH, if you trust its owner"),
+    "not a git repository": say("make git status work there"),
+    "cannot use bare repository": say("make git status work there"),
+    "clean filter": say("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
+    "unknown repository extension": say("install a newer git: the repository was made by one"),
+    "transport 'ext' not": say("kb takes no address that is a command: git remote set-url origin URL"),
+    "from promisor remote": say("fetch what the clone lacks: git fetch --refetch --no-filter"),
+    "transport '": say("fetch what the clone lacks: git fetch --refetch --no-filter"),
+    "Could not read from remote": say("see whether this works: git fetch"),
+    "remote rejected": say("ask who runs the remote, or push to one that takes it: kb review request --remote NAME"),
+    "failed to sign": say("kb signs as your own settings say: git config --global gpg.program COMMAND"),
+}
+"""What git says about troubles that do not pass, and what helps."""
 
 
 class Output(NamedTuple):
@@ -29,10 +76,41 @@ class Output(NamedTuple):
 
 
 def scrubbed(environment: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return *environment* without what an outer git command set, plus *more*; messages come untranslated."""
+    """Return *environment* without what an outer git command set, plus `SETTINGS` and *more*.
+
+    Messages come untranslated.
+    """
     kept = {key: value for key, value in environment.items() if key not in _SCRUBBED}
-    return {**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_LITERAL_PATHSPECS": "1", **more}  # fmt: skip
+    own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1",
+           "GIT_PROXY_COMMAND": kept.get("GIT_PROXY_COMMAND", "")}  # fmt: skip
+    return told({**kept, **own, **more}, SETTINGS)
+
+
+def told(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return *environment* with *settings* for git, which go before all that is configured or was told earlier."""
+    count = environment.get("GIT_CONFIG_COUNT", "")
+    at = int(count) if count.isdecimal() else 0
+    more = dict(environment)
+    for key, value in settings:
+        more[f"GIT_CONFIG_KEY_{at}"], more[f"GIT_CONFIG_VALUE_{at}"] = key, value
+        at += 1
+    more["GIT_CONFIG_COUNT"] = str(at)
+    return more
+
+
+def guarded(arguments: Sequence[str]) -> list[str]:
+    """Return the call of git *arguments* with the options that `COMMANDS` has for its command."""
+    at = place_of_command(arguments, 1)
+    if at == len(arguments):
+        return list(arguments)
+    return [*arguments[: at + 1], *COMMANDS.get(arguments[at], ()), *arguments[at + 1 :]]
+
+
+def place_of_command(arguments: Sequence[str], start: int = 0) -> int:
+    """Return where in a call the command stands, behind the options of git itself from *start* on."""
+    while start < len(arguments) and arguments[start].startswith("-"):
+        start += 2 if arguments[start] in ("-C", "-c") else 1
+    return start
 
 
 class Started:
@@ -42,19 +120,18 @@ class Started:
     5 ms that importing `subprocess` costs.
     """
 
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> None:
-        """Start a command found on PATH."""
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None = b"") -> None:
+        """Start a command found on PATH; with *stdin* None it waits for what `told` hands it, or for its end."""
+        arguments = guarded(arguments) if arguments[0] == "git" else arguments
+        self._call = (arguments, environment)
         self._files: list[int] = []
+        self._pipe = -1
         self._output: Output | None = None
         if not hasattr(os, "memfd_create"):
-            self._output = _run_with_pipes(arguments, environment, stdin)
+            self._output = _run_with_pipes(arguments, environment, stdin) if stdin is not None else None
             return
-        self._files = [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("in", "out", "err")]
         try:
-            view = memoryview(stdin)
-            while view:
-                view = view[os.write(self._files[0], view) :]
-            os.lseek(self._files[0], 0, os.SEEK_SET)
+            self._open(stdin)
             actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
             self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
         except FileNotFoundError:
@@ -64,9 +141,37 @@ class Started:
             self._close()
             raise
 
+    def _open(self, stdin: bytes | None) -> None:
+        if stdin is None:
+            given, self._pipe = os.pipe()
+            self._files.append(given)
+        else:
+            self._files.append(os.memfd_create("in", os.MFD_CLOEXEC))
+            view = memoryview(stdin)
+            while view:
+                view = view[os.write(self._files[0], view) :]
+            os.lseek(self._files[0], 0, os.SEEK_SET)
+        self._files += [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("out", "err")]
+
+    def told(self, stdin: bytes) -> Output:
+        """Hand a waiting command its input and return how it ended."""
+        if self._pipe < 0:
+            self._output = _run_with_pipes(*self._call, stdin)
+            return self._output
+        try:
+            view = memoryview(stdin)
+            while view:
+                view = view[os.write(self._pipe, view) :]
+        except BrokenPipeError:
+            pass  # it has ended already; its exit code tells why
+        return self.ended()
+
     def ended(self) -> Output:
         """Wait for the command and return how it ended."""
+        if self._output is None and not self._files:  # where a command cannot wait, none was started
+            return Output(0, b"", "")
         if self._output is None:
+            self._hang_up()
             try:
                 _, status = os.waitpid(self._pid, 0)
                 error = _content(self._files[2]).decode("utf-8", "replace")
@@ -75,7 +180,13 @@ class Started:
                 self._close()
         return self._output
 
+    def _hang_up(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+
     def _close(self) -> None:
+        self._hang_up()
         for file in self._files:
             os.close(file)
         self._files = []
@@ -113,12 +224,9 @@ def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
     """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
     lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
     words = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
-    text = words.removeprefix("fatal: ").removeprefix("error: ")
+    theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
+    text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
     if any(sign in output.error for sign in _PASSING):
         return Busy(say("git {command} failed: {problem}", command=arguments[0], problem=text))
-    hint = (
-        say("git config --global --add safe.directory PATH, if you trust its owner")
-        if "dubious ownership" in output.error
-        else ""
-    )
+    hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")
     return GitFailed(say("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)

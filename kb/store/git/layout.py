@@ -1,4 +1,9 @@
-"""Where git keeps its things, read from the files its documentation describes (gitrepository-layout)."""
+"""Where git keeps its things, read from the files its documentation describes (gitrepository-layout).
+
+Links on the way are followed as git follows them: else another file would be read for its settings than git reads.
+"""
+
+from __future__ import annotations
 
 import os
 
@@ -11,7 +16,7 @@ def enclosing(folder: str) -> tuple[str, str] | None:
             return folder, mark
         pointer = first_line(mark)
         if pointer.startswith("gitdir: "):
-            return folder, os.path.normpath(os.path.join(folder, pointer[8:]))
+            return folder, os.path.realpath(os.path.join(folder, pointer[8:]))
         if folder == os.path.dirname(folder):
             return None
         folder = os.path.dirname(folder)
@@ -20,7 +25,7 @@ def enclosing(folder: str) -> tuple[str, str] | None:
 def common_dir(git_dir: str) -> str:
     """Return the directory that all worktrees of *git_dir* share."""
     shared = first_line(os.path.join(git_dir, "commondir"))
-    return os.path.normpath(os.path.join(git_dir, shared)) if shared else git_dir
+    return os.path.realpath(os.path.join(git_dir, shared)) if shared else git_dir
 
 
 def first_line(path: str) -> str:

@@ -1,16 +1,19 @@
 """One clone: what it says, and commits built beside the user's work and published by a compare-and-swap ref move."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from kb.digest import sha1, sha256
 from kb.errors import Busy, GitFailed
-from kb.store.files import content
 from kb.store.git.command import Output, Started, failure, run, scrubbed
+from kb.store.git.guard import Guard
 from kb.store.git.layout import common_dir, enclosing, first_line, packed
 from kb.store.git.trees import patched
+from kb.values import NamedTuple
 from kb.words import say
 
 PATIENCE = 2.0
@@ -44,6 +47,22 @@ class Move(NamedTuple):
     old: str
 
 
+NOBODY: Mapping[str, str] = {}
+
+
+class Step(NamedTuple):
+    """One commit to be built."""
+
+    changes: Mapping[str, bytes | None]
+    message: str
+    by: Mapping[str, str] = NOBODY
+    """Author and committer, as git's environment names them; those of this process where it does not."""
+
+
+class GivenUp(Exception):
+    """What the lock was wanted for is no longer to be done."""
+
+
 class LostRace(Exception):
     """Another writer moved the ref first: build again on its tip."""
 
@@ -60,7 +79,8 @@ class Repository:
         self.top, self.git_dir = found
         self.common_dir = common_dir(self.git_dir)
         self.prefix = os.path.relpath(root, self.top).replace(os.sep, "/") + "/" if root != self.top else ""
-        self._environment = scrubbed(environment)
+        self.environment = scrubbed(environment, GIT_CEILING_DIRECTORIES=os.path.dirname(self.top))
+        self.guard = Guard(self.top, self.git_dir, self.common_dir, self.environment)
         self.private = os.path.join(self.common_dir, "kb")
 
     # asking
@@ -86,7 +106,8 @@ class Repository:
         self, arguments: Sequence[str], stdin: bytes = b"", index: str = "", work_tree: str = "", **more: str
     ) -> Output:
         """Run a git command and return how it ended, whatever that was."""
-        environment = {**self._environment, **({"GIT_INDEX_FILE": index} if index else {}), **more}
+        given = self.guard.given(arguments, is_sure=not work_tree)
+        environment = {**given, **({"GIT_INDEX_FILE": index} if index else {}), **more}
         place = (
             ["-C", work_tree, f"--git-dir={self.git_dir}", f"--work-tree={work_tree}"]
             if work_tree
@@ -94,33 +115,36 @@ class Repository:
         )
         return run(["git", *place, *arguments], environment, stdin)
 
-    def start(self, *arguments: str, stdin: bytes = b"") -> Started:
-        """Let a git command begin; it works while the caller does something else."""
-        return Started(["git", "-C", self.top, *arguments], self._environment, stdin)
+    def start(self, *arguments: str, stdin: bytes | None = b"", index: str = "") -> Started:
+        """Let a git command begin; it works, or with *stdin* None waits, while the caller does something else."""
+        environment = self.guard.given(arguments)
+        environment = {**environment, "GIT_INDEX_FILE": index} if index else environment
+        return Started(["git", "-C", self.top, *arguments], environment, stdin)
 
     @property
     def width(self) -> int:
         """The bytes of an object's name: 20 for SHA-1, 32 for SHA-256."""
-        settings = (
-            (content(os.path.join(self.common_dir, "config")) or b"").lower().replace(b" ", b"").replace(b"\t", b"")
-        )
-        return 32 if b"objectformat=sha256" in settings else 20
+        return 32 if b"objectformat=sha256" in self.guard.settings().replace(b" ", b"").replace(b"\t", b"") else 20
 
     def oid_of(self, kind: bytes, data: bytes) -> str:
         """Return the name git gives to an object."""
-        import hashlib
-
-        digest = hashlib.sha256 if self.width == 32 else hashlib.sha1
+        digest = sha256 if self.width == 32 else sha1
         return digest(kind + b" %d\0" % len(data) + data).hexdigest()
 
     def head(self) -> Head:
-        """Return what is checked out, read from the files git documents; asked of git where they do not say."""
+        """Return what is checked out, read from the files git documents; asked of git where they do not say.
+
+        Raise GitFailed where git does not take it for a repository.
+        """
         name = first_line(os.path.join(self.git_dir, "HEAD"))
         if name.startswith("ref: ") and not name.endswith("/.invalid"):
             return Head(name[5:], self.ref(name[5:]))
         if len(name) in (40, 64):
             return Head("", name)
-        ref = self.output(["symbolic-ref", "-q", "HEAD"]).out.decode().strip()
+        said = self.output(["symbolic-ref", "-q", "HEAD"])
+        if said.code > 1:
+            raise failure(["symbolic-ref"], said)
+        ref = said.out.decode().strip()
         oid = self.output(["rev-parse", "-q", "--verify", "HEAD"]).out.decode().strip()
         return Head(ref, oid)
 
@@ -138,12 +162,16 @@ class Repository:
         return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
 
     def blob(self, revision: str, path: str) -> bytes | None:
-        """Return the file *path* as it is in *revision*; None if it is not there."""
+        """Return the file *path* as it is in *revision*; None if it is not there; raise Busy where git cannot look."""
         output = self.output(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
+        if output.code and isinstance(trouble := failure(["cat-file"], output), Busy):
+            raise trouble
         return None if output.code else output.out
 
     def blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
         """Return the file of each (revision, path) of *wanted*, None where there is none, with one git process."""
+        if any("\n" in path for _, path in wanted):
+            return [self.blob(revision, path) for revision, path in wanted]
         lines = b"".join(os.fsencode(f"{revision}:{self.full(path)}\n") for revision, path in wanted)
         data = self.git("cat-file", "--batch", stdin=lines) if wanted else b""
         found: list[bytes | None] = []
@@ -185,7 +213,20 @@ class Repository:
                 say("another git process holds {path}", path=os.path.join(self.git_dir, "index.lock")),
                 hint=say("if no git process runs, remove that file"),
             )
+        if other := self._other_work_tree():
+            return Busy(
+                say("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
+                hint=say("take it out: git config --unset core.worktree"),
+            )
         return None
+
+    def _other_work_tree(self) -> str:
+        """Return where the files of this repository are for git, if that is elsewhere; else ""."""
+        if b"worktree" not in self.guard.settings().replace(b"worktreeconfig", b""):
+            return ""
+        said = self.output(["rev-parse", "--show-toplevel"]).out
+        top = os.fsdecode(said).removesuffix("\n")
+        return "" if not top or os.path.realpath(top) == os.path.realpath(self.top) else top
 
     def _waited_for(self, lock: str) -> bool:
         end = time.monotonic() + PATIENCE
@@ -198,8 +239,11 @@ class Repository:
     # writing
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the one lock under which kb writes in this clone and its worktrees."""
+    def locked(self, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
+        """Hold the one lock under which kb writes in this clone and its worktrees.
+
+        While somebody else has it, *given_up* is asked; where it says so, GivenUp is raised.
+        """
         import fcntl
 
         try:
@@ -210,6 +254,8 @@ class Repository:
         try:
             end = time.monotonic() + QUEUE
             while not _is_free(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)):
+                if given_up and given_up():
+                    raise GivenUp
                 if time.monotonic() > end:
                     raise Busy(say("another kb is writing in {path}", path=self.top))
                 time.sleep(0.005)
@@ -222,12 +268,28 @@ class Repository:
 
         *stage* is an empty folder to work in.
         """
-        signing = self.start("config", "--type=bool", "--get", "commit.gpgsign")
-        tree = patched(self, parent, {self.full(path): data for path, data in changes.items()}, stage)
-        return self.commit_tree(tree, [parent] if parent else [], message, signing)
+        return self.build_all(parent, [Step(changes, message)], stage=stage)[-1]
 
-    def commit_tree(self, tree: str, parents: Sequence[str], message: str, signing: Started | None = None) -> str:
-        """Return a new commit of *tree*, signed where the user's configuration says so."""
+    def build_all(self, parent: str, steps: Sequence[Step], *, stage: str) -> list[str]:
+        """Return new commits, one after the other on *parent*, as `build` makes one."""
+        signing = self.start("config", "--type=bool", "--get", "commit.gpgsign")
+        trees = patched(
+            self, parent, [{self.full(path): data for path, data in step.changes.items()} for step in steps], stage
+        )
+        made: list[str] = []
+        for step, tree in zip(steps, trees, strict=True):
+            above = made[-1:] or ([parent] if parent else [])
+            made.append(self.commit_tree(tree, above, step.message, signing, step.by))
+        return made
+
+    def commit_tree(
+        self, tree: str, parents: Sequence[str], message: str, signing: Started | None = None,
+        by: Mapping[str, str] = NOBODY,
+    ) -> str:  # fmt: skip
+        """Return a new commit of *tree*, signed where the user's configuration says so.
+
+        *by* names author and committer as git's environment does, where they are not those of this process.
+        """
         encoding = ["-c", "i18n.commitEncoding=UTF-8"]
         arguments = [
             *encoding,
@@ -240,7 +302,7 @@ class Repository:
         signing = signing or self.start("config", "--type=bool", "--get", "commit.gpgsign")
         if signing.ended().out.strip() == b"true":
             arguments.insert(3, "-S")
-        output = self.output(arguments, message.encode())
+        output = self.output(arguments, message.encode(), **by)
         if output.code and ("tell me who you are" in output.error or "empty ident" in output.error):
             who = {
                 f"GIT_{role}_{part}": value
@@ -252,12 +314,17 @@ class Repository:
             raise failure(["commit-tree"], output)
         return output.out.decode().strip()
 
-    def publish(self, moves: Sequence[Move], reason: str) -> None:
+    def mover(self, reason: str) -> Started:
+        """Let the command begin that `publish` will need; without moves it does nothing."""
+        return self.start("update-ref", "-m", reason, "-z", "--stdin", stdin=None)
+
+    def publish(self, moves: Sequence[Move], reason: str, mover: Started | None = None) -> None:
         """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
-        lines = "".join(map(_instruction, moves))
+        lines = "".join(map(_instruction, moves)).encode()
         end = time.monotonic() + PATIENCE
         while True:
-            output = self.output(["update-ref", "-m", reason, "-z", "--stdin"], lines.encode())
+            output = (mover or self.mover(reason)).told(lines)
+            mover = None
             if not output.code:
                 return
             if (

@@ -3,66 +3,42 @@
 A check answers with what it found. What it cannot foresee is a finding as well, never the end of the examination.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 import re
 import shlex
+import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from kb import markdown
+from kb.doctor import traces
+from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
 from kb.errors import KbError
-from kb.hosts import events, install
+from kb.hosts import install
 from kb.knowledge import KnowledgeBase
+from kb.knowledge import failures as kept_failures
+from kb.knowledge.failures import Failure
 from kb.knowledge.names import REVIEWS
 from kb.knowledge.running import leftovers
 from kb.record import Record
 from kb.store.git.command import run, scrubbed
 from kb.store.state import write_whole
+from kb.values import NamedTuple
 from kb.words import Said, say
 
-OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
-"""What a check can find; a note is worth knowing and no failure."""
+__all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "Check", "Found", "Outcome", "Place", "examine"]
+
 OLDEST_GIT = (2, 38)
 """The first git whose plumbing does all that kb asks of it."""
 _SAMPLE = 500
 """Records whose file is read again to compare it with the index."""
+_LATELY = 86_400
+"""Seconds for which a hook that failed, and has not been called again, is taken to fail still."""
 _PATIENCE = 30
 """Seconds the installed hook line may take."""
-
-
-class Found(NamedTuple):
-    """What a check found."""
-
-    state: str
-    said: Said
-    remedy: Said | None = None
-    """A remedy that fits better than the check's own."""
-
-
-class Place(NamedTuple):
-    """What is examined."""
-
-    root: str
-    """The knowledge base; "" for none."""
-    folder: str
-    """Where the one who asks works."""
-    environment: Mapping[str, str]
-    kb: KnowledgeBase | None = None
-    """The knowledge base, opened; None where it cannot be."""
-    problem: KbError | None = None
-    """Why it cannot be opened."""
-
-
-class Check(NamedTuple):
-    """One thing to look at."""
-
-    name: str
-    look: Callable[[Place], Found]
-    remedy: Said
-    mend: Callable[[Place], None] | None = None
-    """What makes it good without taking a risk."""
 
 
 class Outcome(NamedTuple):
@@ -76,7 +52,9 @@ class Outcome(NamedTuple):
     mended: bool = False
 
 
-def examine(root: str, folder: str, environment: Mapping[str, str], *, fix: bool = False) -> list[Outcome]:
+def examine(
+    root: str, folder: str, environment: Mapping[str, str], *, fix: bool = False, now: Callable[[], float] = time.time
+) -> list[Outcome]:
     """Return how every check goes for the knowledge base at *root* ("" for none) and work in *folder*.
 
     With *fix*, what can be mended without risk is mended and looked at again.
@@ -86,7 +64,7 @@ def examine(root: str, folder: str, environment: Mapping[str, str], *, fix: bool
         kb = KnowledgeBase.at(root, environment) if root else None
     except KbError as error:
         problem = error
-    place = Place(root, folder, environment, kb, problem)
+    place = Place(root, folder, environment, kb, problem, now)
     with kb or contextlib.nullcontext():
         return [_outcome(check, place, fix=fix) for check in CHECKS]
 
@@ -111,11 +89,6 @@ def _looked(check: Check, place: Place) -> Found:
         return Found(FAILED, say("{kind}: {problem}", kind=type(error).__name__, problem=error))
 
 
-def _opened(place: Place) -> KnowledgeBase:
-    assert place.kb is not None
-    return place.kb
-
-
 # -- git ---------------------------------------------------------------------------------------------
 
 
@@ -130,7 +103,7 @@ def git_version(place: Place) -> Found:
 
 def repository(place: Place) -> Found:
     """Look whether git works in the repository and a commit could be made now."""
-    kept = _opened(place).repository
+    kept = opened(place).repository
     kept.git("rev-parse", "--is-inside-work-tree")
     if busy := kept.not_now():
         return Found(FAILED, busy.message, busy.hint)
@@ -140,7 +113,7 @@ def repository(place: Place) -> Found:
 
 def identity(place: Place) -> Found:
     """Look whether git knows whose the commits are."""
-    output = _opened(place).repository.output(["var", "GIT_AUTHOR_IDENT"])
+    output = opened(place).repository.output(["var", "GIT_AUTHOR_IDENT"])
     if output.code:
         return Found(FAILED, say("git does not know who you are; commits are made as kb@localhost"))
     return Found(OK, say("{name}", name=output.out.decode("utf-8", "replace").rpartition(">")[0] + ">"))
@@ -148,7 +121,7 @@ def identity(place: Place) -> Found:
 
 def state_folder(place: Place) -> Found:
     """Look whether git ignores what belongs to this clone only."""
-    kb = _opened(place)
+    kb = opened(place)
     if kb.repository.git("ls-files", "-z", "--", kb.repository.full(".kb")):
         remedy = say("run: git rm -r --cached {path}", path=kb.repository.full(".kb"))
         return Found(FAILED, say("files of {path} are tracked by git", path=".kb/"), remedy)
@@ -158,7 +131,7 @@ def state_folder(place: Place) -> Found:
 
 
 def _ignore_state_folder(place: Place) -> None:
-    kb = _opened(place)
+    kb = opened(place)
     kb.state.made()
     write_whole(kb.state.path(".gitignore"), b"*\n")
 
@@ -185,7 +158,7 @@ def _with_place(error: KbError) -> Said:
 
 def index(place: Place) -> Found:
     """Look whether the index can be read and says what the files say."""
-    kb = _opened(place)
+    kb = opened(place)
     kept = kb.fresh()
     files = _record_files(kb.root)
     broken = {path for path, _, _ in kept.broken()}
@@ -216,7 +189,7 @@ def _record_files(root: str) -> set[str]:
 
 
 def _rebuild_index(place: Place) -> None:
-    kb = _opened(place)
+    kb = opened(place)
     kb.close()
     for end in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
@@ -226,7 +199,7 @@ def _rebuild_index(place: Place) -> None:
 
 def records(place: Place) -> Found:
     """Look for files that are no readable records."""
-    broken = _opened(place).fresh().broken()
+    broken = opened(place).fresh().broken()
     if not broken:
         return Found(OK, say("every record can be read"))
     return Found(FAILED, say("{n} files cannot be read as records: {path}", n=len(broken), path=broken[0][0]))
@@ -234,19 +207,19 @@ def records(place: Place) -> Found:
 
 def reviews(place: Place) -> Found:
     """Count the reviews that wait for a person."""
-    n = len(_opened(place).repository.refs(REVIEWS.rstrip("/")))
+    n = len(opened(place).repository.refs(REVIEWS.rstrip("/")))
     return Found(NOTE if n else OK, say("{n} reviews are open", n=n))
 
 
 def spool(place: Place) -> Found:
     """Count what waits to be written."""
-    n = len(_opened(place).state.spooled())
+    n = len(opened(place).state.spooled())
     return Found(NOTE if n else OK, say("{n} writes wait for the next call", n=n))
 
 
 def unreadable(place: Place) -> Found:
     """Look for spooled files that were set aside."""
-    found = _opened(place).state.unreadable()
+    found = opened(place).state.unreadable()
     if not found:
         return Found(OK, say("nothing was set aside"))
     return Found(FAILED, say("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))
@@ -254,7 +227,7 @@ def unreadable(place: Place) -> Found:
 
 def sessions(place: Place) -> Found:
     """Count what sessions left that ended without a word."""
-    kb = _opened(place)
+    kb = opened(place)
     n = len(leftovers(kb.state, kb.now()))
     return Found(NOTE if n else OK, say("{n} sessions left something more than 30 days ago", n=n))
 
@@ -262,7 +235,7 @@ def sessions(place: Place) -> Found:
 def _clear_sessions(place: Place) -> None:
     import shutil
 
-    kb = _opened(place)
+    kb = opened(place)
     for path in leftovers(kb.state, kb.now()):
         if os.path.isdir(path):
             shutil.rmtree(path)
@@ -274,21 +247,37 @@ def _clear_sessions(place: Place) -> None:
 
 
 def failures(place: Place) -> Found:
-    """Look for hooks that failed."""
-    rows = events.failures(place.root)
-    if not rows:
+    """Look for hooks that failed and have not gone well since; a single failure of long ago is a note."""
+    kept = kept_failures.remembered(place.root) if place.root else []
+    if not kept:
         return Found(OK, say("no hook has failed"))
-    last = rows[-1]
+    rows = [row for row in kept if not row.over]
+    if not rows:
+        said = say("what failed has gone well since; last {event} at {time}", event=kept[-1].event, time=kept[-1].time)
+        return Found(OK, said)
+    ours = [row for row in rows if not row.by_host]
+    is_repeated = len(ours) > len({row.event for row in ours})
+    lasts = is_repeated or any(_is_recent(row, place.now()) for row in ours)
+    told = ours if lasts else rows
     said = say(
         "{n} hooks failed, last {event} at {time}: {problem}",
-        n=len(rows), event=last["event"], time=last["time"], problem=last["error"],
+        n=len(told), event=told[-1].event, time=told[-1].time, problem=told[-1].error,
     )  # fmt: skip
-    return Found(FAILED, said)
+    return Found(FAILED, said) if lasts else Found(NOTE, said, say("if that is over: kb doctor --fix"))
+
+
+def _is_recent(failure: Failure, now: float) -> bool:
+    """Tell whether *failure* happened lately; one that does not say when is taken to have."""
+    from datetime import datetime
+
+    try:
+        return now - datetime.fromisoformat(failure.time).timestamp() < _LATELY
+    except (ValueError, OverflowError):
+        return True
 
 
 def _clear_failures(place: Place) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(place.root, ".kb", events.FAILURES))
+    kept_failures.forget(place.root)
 
 
 def hooks(place: Place) -> Found:
@@ -366,14 +355,21 @@ def model(place: Place) -> Found:
 CHECKS: tuple[Check, ...] = (
     Check("git", git_version, say("install git 2.38 or newer")),
     Check("settings", settings, say("see: kb config")),
+    Check("versions", traces.versions, say("install Python 3.11 or newer")),
+    Check("permissions", traces.permissions, say("make it yours: chown")),
+    Check("locks", traces.locks, say("if no git process runs, remove that file"), traces.remove_locks),
     Check("repository", repository, say("make git status work there")),
+    Check("refs", traces.refs, say("see: git fsck, git reflog")),
+    Check("driver", traces.merge_driver, say("run: kb doctor --fix"), traces.install_driver),
     Check("identity", identity, say("run: git config --global user.name NAME; git config --global user.email ADDRESS")),
     Check("state folder", state_folder, say("run: kb doctor --fix"), _ignore_state_folder),
     Check("index", index, say("run: kb doctor --fix"), _rebuild_index),
     Check("records", records, say("see: kb check")),
     Check("reviews", reviews, say("decide them: kb review")),
     Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
+    Check("queue", traces.queue, say("write something: the next write takes it along")),
     Check("set aside", unreadable, say("read the file, save what it holds by hand, and delete it")),
+    Check("leftovers", traces.leftovers, say("run: kb doctor --fix"), traces.clear_leftovers),
     Check("sessions", sessions, say("run: kb doctor --fix"), _clear_sessions),
     Check("hook failures", failures, say("mend the cause, then: kb doctor --fix"), _clear_failures),
     Check("hooks", hooks, say("run: kb hooks install claude")),
@@ -383,7 +379,7 @@ CHECKS: tuple[Check, ...] = (
 """What is looked at, in order. A new check is a function and a line here."""
 
 NEED_KB = frozenset({
-    "repository", "identity", "state folder", "index", "records", "reviews", "spool", "set aside", "sessions",
-    "hook line",
+    "repository", "identity", "permissions", "locks", "refs", "driver", "queue", "leftovers", "state folder", "index",
+    "records", "reviews", "spool", "set aside", "sessions", "hook line",
 })  # fmt: skip
 """The checks that ask the knowledge base."""

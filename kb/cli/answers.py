@@ -1,0 +1,70 @@
+"""What `show`, `search` and `write` do, without click: agents call these most, and click is half of a start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from kb.cli.prints import name_broken, name_unknown, print_json, print_verdicts
+from kb.errors import BadInput
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import Filter, KnowledgeBase
+    from kb.record import Candidate
+
+
+def show(
+    kb: KnowledgeBase, name: str, *, short: bool = False, strict: bool = False, scope: str = "", as_json: bool = False
+) -> None:
+    """Print the file of a record, or its short form."""
+    record = kb.record(name, scope=scope)
+    if as_json:
+        print_json(record)
+    elif short or strict:
+        from kb import short as forms
+
+        print(forms.short(record, kb.config.language, strict=strict))
+    else:
+        print(kb.text(record), end="")
+
+
+def search(kb: KnowledgeBase, words: Sequence[str], *, wanted: Filter, limit: int = 10, as_json: bool = False) -> None:
+    """Print the records that hold all *words*, best first."""
+    answers = kb.recall(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+    name_broken(kb)
+    if not answers:
+        name_unknown(kb, "".join(wanted.scopes))
+    if as_json:
+        print_json([{**a.record._asdict(), "score": a.score, "snippet": a.snippet} for a in answers])
+        return
+    for answer in answers:
+        print(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
+        if answer.snippet:
+            print(f"       {answer.snippet}")
+
+
+def write(kb: KnowledgeBase, candidates: Sequence[Candidate], *, dry_run: bool = False, as_json: bool = False) -> int:
+    """Hand *candidates* to the gate, print the verdicts and return the exit code they call for."""
+    verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run)
+    name_broken(kb)
+    return print_verdicts(kb, verdicts, as_json=as_json)
+
+
+def handed_in(source: str) -> list[Candidate]:
+    """Return the candidates in the file *source*, "-" for stdin; raise BadInput."""
+    from kb import candidate
+
+    try:
+        if source == "-":
+            data = sys.stdin.buffer.read(candidate.MAX_INPUT + 1) if sys.stdin else b""
+        else:
+            with open(source, "rb") as file:
+                data = file.read(candidate.MAX_INPUT + 1)
+    except OSError as error:
+        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=source) from None
+    if len(data) > candidate.MAX_INPUT:
+        raise BadInput(say("the input has more than {limit} bytes", limit=candidate.MAX_INPUT), path=source)
+    return candidate.parse(data, "stdin" if source == "-" else source)

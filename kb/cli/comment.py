@@ -1,0 +1,281 @@
+"""What a reviewer reads: a comparison with the branch it is to be merged into, as a comment or in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kb.checking.changes import STEPS, Change, Comparison
+from kb.checking.changes import Part as Piece
+from kb.checking.findings import Finding
+from kb.checking.report import as_json as as_values
+from kb.cli.ink import MARKDOWN, Ink, Item, Part, fitted
+from kb.cli.prints import STATUSES
+from kb.kinds import SECTIONS, section_label
+from kb.knowledge.life import kind_label
+from kb.record import Record, Status
+from kb.short import gist
+from kb.text import clip
+from kb.words import Said, say
+
+MARK = "<!-- kb-check -->"
+"""The first line of a comment, by which the next run finds it."""
+
+_LINE = 200
+"""Characters of one line's text."""
+_UNFOLDED = 5
+"""Items of a part that is folded away when it is longer."""
+_ALIKE = 0.3
+"""Title similarity from which a record that is there already is named."""
+_TITLE = 120
+_WORD = 60
+_SHORT_FORM = ("decision", "why", "impact", "rollback")
+_LABELS = {section.name for section in SECTIONS}
+_HEADINGS = {
+    "new": say("New"),
+    "changed": say("Changed"),
+    "superseded": say("Superseded"),
+    "amended": say("Amended"),
+    "removed": say("Removed"),
+}
+
+
+def compared(comparison: Comparison, name: str, language: str, ink: Ink) -> str:
+    """Return the page about *comparison*; *name* is that of the knowledge base."""
+    page = _Page(language, ink, comparison.revision)
+    errors, warnings = page.both(comparison.findings)
+    parts = [page.part(say("After the merge"), [page.sentence(said) for said in comparison.meaning], counted=False)]
+    parts.append(page.part(say("To settle before the merge"), errors))
+    for step in STEPS:
+        changes = [change for change in comparison.changes if change.step == step]
+        parts.append(page.part(_HEADINGS[step], [page.change(change) for change in changes]))
+    parts.append(page.folded(say("Worth a look"), warnings))
+    head = page.head(name, page.counts(comparison)) + page.verdict(len(errors), len(warnings))
+    tail = "\n" + " · ".join(page.foot(comparison)) + "\n"
+    return head + fitted(parts, ink.limit - len(head) - len(tail), page.more) + tail
+
+
+def found(findings: Sequence[Finding], name: str, language: str) -> str:
+    """Return the page about the *findings* of a whole check, as markdown."""
+    page = _Page(language, MARKDOWN, "")
+    errors, warnings = page.both(findings)
+    parts = [
+        page.part(say("Errors"), errors),
+        page.folded(say("Worth a look"), warnings),
+    ]
+    head = page.head(name, "") + page.verdict(len(errors), len(warnings))
+    return head + fitted(parts, MARKDOWN.limit - len(head), page.more)
+
+
+def as_json(comparison: Comparison, language: str) -> dict[str, object]:
+    """Return *comparison* as values for JSON, nothing cut."""
+    return {
+        "revision": comparison.revision,
+        "base": comparison.base,
+        "uncommitted": comparison.uncommitted,
+        "changes": [_change_as_json(change) for change in comparison.changes],
+        "meaning": [said.in_language(language) for said in comparison.meaning],
+        "findings": as_values(comparison.findings, language),
+        "elsewhere": dict(comparison.elsewhere),
+        "branches": list(comparison.branches),
+        "unseen": comparison.unseen,
+        "uncompared": comparison.uncompared,
+    }
+
+
+def _change_as_json(change: Change) -> dict[str, object]:
+    record = change.record
+    return {
+        "step": change.step,
+        "id": record.id,
+        "uid": record.uid,
+        "scope": record.scope,
+        "kind": record.kind,
+        "title": record.title,
+        "path": record.path,
+        "status": record.status,
+        "status_before": change.before.status if change.before else "",
+        "parts": [piece._asdict() for piece in change.parts],
+        "by": [one.id for one in change.by],
+        "similar": [similar._asdict() for similar in change.similar],
+        "meanwhile": list(change.elsewhere),
+    }
+
+
+class _Page:
+    """Writes for one reader: in a language, with an ink, of a comparison with *revision*."""
+
+    def __init__(self, language: str, ink: Ink, revision: str) -> None:
+        self.language = language
+        self.ink = ink
+        self.revision = revision
+
+    def say(self, said: Said) -> str:
+        """Return *said* in the reader's language, for the page."""
+        return self.ink.text(said.in_language(self.language))
+
+    def labelled(self, label: str, text: str) -> str:
+        """Return a *label* and what it stands for."""
+        return f"{label}{'：' if self.language == 'zh' else ': '}{text}"
+
+    # around the parts
+
+    def head(self, name: str, counts: str) -> str:
+        """Return the mark of the comment and its title."""
+        mark = MARK + "\n" if self.ink is MARKDOWN else ""
+        title = self.labelled(self.ink.text(clip(name, _TITLE)), counts) if counts else self.ink.text(name)
+        return f"{mark}{self.ink.heading}{title}\n\n"
+
+    def counts(self, comparison: Comparison) -> str:
+        """Return how many records are new, changed and so on."""
+        counts = Counter(change.step for change in comparison.changes)
+        words = {
+            "new": say("{count} new", count=counts["new"]),
+            "changed": say("{count} changed", count=counts["changed"]),
+            "superseded": say("{count} superseded", count=counts["superseded"]),
+            "amended": say("{count} amended", count=counts["amended"]),
+            "removed": say("{count} removed", count=counts["removed"]),
+        }
+        told = [self.say(words[step]) for step in STEPS if counts[step]]
+        return ("，" if self.language == "zh" else ", ").join(told) or self.say(say("no record changes"))
+
+    def verdict(self, errors: int, warnings: int) -> str:
+        """Return the line that says whether the merge may go ahead."""
+        said = (
+            say("❌ To settle before the merge: {errors}; worth a look: {warnings}", errors=errors, warnings=warnings)
+            if errors
+            else say("⚠️ Nothing stands against it; worth a look: {warnings}", warnings=warnings)
+            if warnings
+            else say("✅ Nothing stands against it")
+        )
+        return self.ink.strong(self.say(said)) + "\n"
+
+    def foot(self, comparison: Comparison) -> Iterator[str]:
+        """Yield what was compared, and what was not."""
+        yield self.say(
+            say("Compared: the checkout with {revision}; they parted at {commit}",
+                revision=comparison.revision, commit=comparison.base[:10])
+        )  # fmt: skip
+        if comparison.uncommitted:
+            yield self.say(say("not committed yet, and counted here: {count} files", count=comparison.uncommitted))
+        if comparison.branches:
+            yield self.say(
+                say("other open branches with records of their own: {count}", count=len(comparison.branches))
+            )
+        if comparison.unseen:
+            yield self.say(say("other open branches that were not looked at: {count}", count=comparison.unseen))
+        if comparison.uncompared:
+            yield self.say(say("changed records whose words were not compared: {count}", count=comparison.uncompared))
+        others = sum(comparison.elsewhere.values())
+        if others:
+            yield self.say(say("in files that stay as they are: findings: {count}; see: kb check", count=others))
+
+    def more(self, count: int) -> str:
+        """Return the line that counts what there is no room for."""
+        words = say("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
+        return "- " + self.say(words if self.revision else say("… and {count} more: kb check", count=count))
+
+    # parts
+
+    def part(self, title: Said, items: Sequence[Item], *, counted: bool = True) -> Part:
+        """Return a part of the page."""
+        return Part(self.ink.strong(self._counted(title, items) if counted else self.say(title)), items)
+
+    def folded(self, title: Said, items: Sequence[Item]) -> Part:
+        """Return a part that is folded away where it is long and the page can do that."""
+        if self.ink is not MARKDOWN or len(items) <= _UNFOLDED:
+            return self.part(title, items)
+        return Part(f"<details><summary>{self._counted(title, items)}</summary>", items, "\n</details>\n")
+
+    def _counted(self, title: Said, items: Sequence[Item]) -> str:
+        return f"{self.say(title)} ({len(items)})"
+
+    def sentence(self, said: Said) -> Item:
+        """Return one sentence as an item."""
+        row = "- " + self.say(said)
+        return Item(row, row)
+
+    def both(self, findings: Sequence[Finding]) -> tuple[list[Item], list[Item]]:
+        """Return the errors and the warnings among *findings*."""
+        errors = [finding for finding in findings if finding.severity == "error"]
+        warnings = [finding for finding in findings if finding.severity != "error"]
+        return self._findings(errors, "❌"), self._findings(warnings, "⚠️")
+
+    def _findings(self, findings: Sequence[Finding], mark: str) -> list[Item]:
+        """Return what is wrong, what to do and where; what is wrong on several lines of a file once."""
+        places: dict[tuple[str, str, str], list[int]] = {}
+        for finding in findings:
+            said = (finding.message.in_language(self.language), finding.fix.in_language(self.language))
+            places.setdefault((finding.path, *said), []).append(finding.line)
+        return [self._finding(mark, *told, lines) for told, lines in places.items()]
+
+    def _finding(self, mark: str, path: str, message: str, fix: str, lines: Sequence[int]) -> Item:
+        record_id = path.rpartition("/")[2].partition("-")[0]
+        brief = f"- {mark} {self.ink.strong(self.ink.text(record_id))} — {self.ink.text(clip(message, 2 * _LINE))}"
+        place = self.ink.code(f"{path}:{', '.join(map(str, dict.fromkeys(lines)))}")
+        return Item(f"{brief}\n  - → {self.ink.text(fix)}\n  - {place}", brief)
+
+    def change(self, change: Change) -> Item:
+        """Return what becomes of one record."""
+        record = change.record
+        title = self.ink.strong(self.ink.text(f"[{record.id}] {clip(record.title, _TITLE)}"))
+        about = [kind_label(record.kind, self.language), self._status(change), record.scope]
+        brief = f"- {title} — {' · '.join(self.ink.text(clip(word, _WORD)) for word in about)}"
+        rows = [] if change.step == "changed" else list(self._short_form(record, whole=change.step == "new"))
+        rows += self._relations(change)
+        rows += (row for piece in change.parts for row in self._piece(piece))
+        if change.elsewhere:
+            names = ", ".join(map(self._label, change.elsewhere))
+            words = say("meanwhile changed on {revision} too: {parts}", revision=self.revision, parts=names)
+            rows.append("⚠️ " + self.say(words))
+        rows.append(self.ink.code(record.path))
+        return Item("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)
+
+    def _status(self, change: Change) -> str:
+        moved = change.moved or (change.record.status,)
+        return " → ".join(map(self._label_of, moved))
+
+    def _label_of(self, status: str) -> str:
+        return STATUSES[status].in_language(self.language) if status in STATUSES else status
+
+    def _short_form(self, record: Record, *, whole: bool) -> Iterator[str]:
+        for name in _SHORT_FORM if whole else _SHORT_FORM[:1]:
+            text = gist(record.section(name), name, _LINE)
+            if name == "impact" and not text:
+                text = clip(", ".join(record.impact), _LINE)
+            if text:
+                yield self.labelled(section_label(name, self.language), self.ink.text(text))
+
+    def _relations(self, change: Change) -> Iterator[str]:
+        record = change.record
+        if change.step == "new":
+            for words, ids in ((say("supersedes"), record.supersedes), (say("amends"), record.amends)):
+                if ids:
+                    yield self.labelled(self.say(words), self.ink.text(", ".join(f"[{one}]" for one in ids)))
+            for reference, reason in record.coexists_with.items():
+                words = say("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
+                yield self.say(words)
+        if change.by:
+            words = say("superseded by") if change.step == "superseded" else say("amended by")
+            yield self.labelled(self.say(words), self.ink.text("; ".join(map(self._named, change.by))))
+        alike = [one for one in change.similar if one.score >= _ALIKE]
+        if alike:
+            named = "; ".join(f"[{one.id}] {clip(one.title, _TITLE)} ({one.score:.2f})" for one in alike)
+            yield self.labelled(self.say(say("similar, there already")), self.ink.text(named))
+
+    def _named(self, record: Record) -> str:
+        label = "" if record.status == Status.ACCEPTED else f" ({self._label_of(record.status)})"
+        return f"[{record.id}] {clip(record.title, _TITLE)}{label}"
+
+    def _piece(self, piece: Piece) -> Iterator[str]:
+        """Yield what has changed in one part of a record."""
+        label = self.ink.text(self._label(piece.name))
+        if not piece.before and not piece.after:
+            yield self.labelled(label, self.say(say("in another order")))
+            return
+        yield label
+        for words, text in ((say("before"), piece.before), (say("now"), piece.after)):
+            yield "  - " + self.labelled(self.say(words), self.ink.text(text) if text else "–")
+
+    def _label(self, name: str) -> str:
+        return section_label(name, self.language) if name in _LABELS else clip(name, _WORD)

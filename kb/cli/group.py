@@ -1,0 +1,95 @@
+"""The command line as click has it: commands loaded one by one, and the one place where their errors are shown."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from kb import __version__
+from kb.cli import ALIASES, COMMANDS
+from kb.cli.prints import failed
+from kb.errors import KbError
+from kb.words import say
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is called and not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return [*COMMANDS]  # `list` is a module in here
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kb.cli.{COMMANDS[cmd_name][0]}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first of *args* names; raise UsageError for none."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from kb.cli.door import usage
+
+            raise usage(say("there is no command {name}", name=args[0]))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put a command's real name in the place of an alias."""
+        for number, word in enumerate(args):
+            if word in ALIASES:
+                args = [*args[:number], *ALIASES[word].split(), *args[number + 1 :]]
+                break
+            if word in COMMANDS:
+                break
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; this is the one place where its errors are shown."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (KbError, OSError) as error:
+            sys.exit(failed(error, ctx.obj or ""))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--kb", "place", metavar="PATH", help="The knowledge base (default: the one around the current folder, else ~/.kb)."
+)
+@click.version_option(__version__, prog_name="kb")
+@click.pass_context
+def command(ctx: click.Context, place: str | None) -> None:
+    """A git-backed markdown knowledge base for engineering teams and their coding agents.
+
+    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the gate, 4 a review was
+    opened, 5 a person is needed.
+    """
+    ctx.obj = place
+
+
+def answered(arguments: list[str]) -> int:
+    """Run the command line *arguments* and return its exit code."""
+    try:
+        code = command.main(arguments, prog_name="kb", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except click.ClickException as error:
+        from kb.cli.usage import show_usage
+
+        show_usage(error)
+        return error.exit_code
+    except click.Abort:
+        failed(KbError(say("stopped")))
+        return 130

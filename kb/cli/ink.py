@@ -1,0 +1,120 @@
+"""How words are put on a page: as markdown that does nothing but show them, or plainly; and how much of it fits.
+
+What a record says is text of strangers in a pull request. It must not become a mention, a link, a reference to an
+issue, a formula or HTML there, and the whole must fit into one comment.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+
+from kb.patterns import IGNORECASE, regex
+from kb.text import one_line
+from kb.values import NamedTuple
+
+_REFERENCE = regex(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", IGNORECASE)
+"""What GitHub or GitLab would take for the beginning of a mention, a reference or an address."""
+_APART = "&#8203;"
+_MARKUP = regex(r"[\\`*_~\[\]{}]")
+_BLOCK = regex(r"^([0-9]{0,9})([#+=.)-])")
+"""What would begin a heading, a list or a line below a heading."""
+_TICKS = regex("`+")
+
+
+class Ink(NamedTuple):
+    """How words are put on a page."""
+
+    text: Callable[[str], str]
+    code: Callable[[str], str]
+    strong: Callable[[str], str]
+    """Emphasises what `text` has returned."""
+    heading: str
+    limit: int
+    """Characters of the page."""
+
+
+class Item(NamedTuple):
+    """One item of a part: as it is wanted, and on one line for where there is no room."""
+
+    full: str
+    brief: str
+
+
+class Part(NamedTuple):
+    """A heading and the items below it."""
+
+    title: str
+    items: Sequence[Item]
+    end: str = ""
+    """What stands below the last one."""
+
+
+def harmless(text: str) -> str:
+    """Return *text* as markdown that shows it on one line and does nothing else."""
+    plain = html.escape(one_line(text), quote=False)
+    apart = _REFERENCE.sub(lambda match: match.group() + _APART, plain)
+    escaped = _MARKUP.sub(r"\\\g<0>", apart).replace("$", "&#36;")
+    return _BLOCK.sub(r"\1\\\2", escaped)
+
+
+def code(text: str) -> str:
+    """Return *text* as a code span, whatever ticks it has itself."""
+    plain = one_line(text)
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(plain)), default=0))
+    room = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{ticks}{room}{plain}{room}{ticks}" if plain else ""
+
+
+MARKDOWN = Ink(harmless, code, "**{}**".format, "### ", 60_000)
+"""For a comment; GitHub takes 65,536 characters."""
+PLAIN = Ink(one_line, one_line, str, "", 1_000_000)
+"""For a terminal."""
+
+
+def fitted(parts: Sequence[Part], room: int, more: Callable[[int], str]) -> str:
+    """Return *parts*, those without items left out, in *room* characters.
+
+    Where not everything fits, the parts share the room: items become brief, and what is left out is counted in words
+    by *more*.
+    """
+    parts = [part for part in parts if part.items]
+    wanted = {number: len(_whole(part)) for number, part in enumerate(parts)}
+    given: dict[int, int] = {}
+    for number in sorted(wanted, key=wanted.__getitem__):
+        given[number] = min(wanted[number], room // (len(parts) - len(given)))
+        room -= given[number]
+    return "".join(
+        _whole(part) if given[number] == wanted[number] else _cut(part, given[number], more)
+        for number, part in enumerate(parts)
+    )
+
+
+def _whole(part: Part) -> str:
+    return _made(part, [item.full for item in part.items])
+
+
+def _made(part: Part, rows: Sequence[str]) -> str:
+    return "\n" + part.title + "\n\n" + "".join(row + "\n" for row in rows) + part.end
+
+
+def _cut(part: Part, room: int, more: Callable[[int], str]) -> str:
+    """Return as many of the items as fit into *room*, as many of those in full as fit too, and how many are missing."""
+    room -= len(_whole(part._replace(items=()))) + len(more(len(part.items))) + 1
+    kept = list(_kept(part.items, room))
+    room -= sum(len(item.brief) + 1 for item in kept)
+    rows = []
+    for item in kept:
+        further = len(item.full) - len(item.brief)
+        rows.append(item.full if further <= room else item.brief)
+        room -= further if further <= room else 0
+    missing = len(part.items) - len(kept)
+    return _made(part, [*rows, more(missing)] if missing else rows)
+
+
+def _kept(items: Sequence[Item], room: int) -> Iterator[Item]:
+    for item in items:
+        room -= len(item.brief) + 1
+        if room < 0:
+            return
+        yield item

@@ -1,0 +1,105 @@
+"""The plain calls of the three commands that agents use most, answered without loading click.
+
+Plain is a command line of known words in their usual places. Whatever is not (help, a filter, an abbreviation, a
+mistake) is click's to read, so that there is one place that explains and complains; a test holds both to the same
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kb.cli.prints import failed
+from kb.errors import KbError
+from kb.patterns import regex
+from kb.record import SCOPE
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge import KnowledgeBase
+
+_SCOPE = regex(SCOPE)
+_LIMIT = regex(r"[1-9][0-9]{0,8}")
+
+
+class Form(NamedTuple):
+    """What may stand on a plain command line, and what answers it."""
+
+    flags: Mapping[str, str]
+    """Option → the name of what it sets."""
+    values: Mapping[str, str]
+    """The same for options with a value after them."""
+    words: range
+    """How many other words there are."""
+    answer: Callable[[KnowledgeBase, list[str], Mapping[str, Any]], int]
+
+
+def _show(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
+    from kb.cli.answers import show
+
+    show(kb, words[0], **given)
+    return 0
+
+
+def _search(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
+    from kb.cli.answers import search
+    from kb.knowledge import Filter
+
+    scope = given.get("scope", "")
+    search(kb, words, wanted=Filter(scopes=(scope,) if scope else ()), limit=int(given.get("limit", 10)),
+           as_json=bool(given.get("as_json")))  # fmt: skip
+    return 0
+
+
+def _write(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
+    from kb.cli.answers import handed_in, write
+
+    return write(kb, handed_in(words[0]), **given)
+
+
+FORMS: Mapping[str, Form] = {
+    "show": Form(
+        {"--json": "as_json", "--short": "short", "--strict": "strict"}, {"--scope": "scope"}, range(1, 2), _show
+    ),
+    "search": Form(
+        {"--json": "as_json"}, {"--scope": "scope", "-n": "limit", "--limit": "limit"}, range(1, 100), _search
+    ),
+    "write": Form({"--json": "as_json", "--dry-run": "dry_run"}, {}, range(1, 2), _write),
+}
+
+
+def answered(line: Sequence[str]) -> int | None:
+    """Answer a plain command *line* and return its exit code; None for one that is not plain."""
+    form = FORMS.get(line[0]) if line else None
+    read = _read(line[1:], form) if form else None
+    if form is None or read is None:
+        return None
+    from kb.knowledge import KnowledgeBase
+
+    try:
+        with KnowledgeBase.open() as kb:
+            return form.answer(kb, *read)
+    except BrokenPipeError:
+        return 1
+    except (KbError, OSError) as error:
+        return failed(error)
+
+
+def _read(line: Sequence[str], form: Form) -> tuple[list[str], dict[str, Any]] | None:
+    """Return the words and options of *line*; None where it is not plain."""
+    words: list[str] = []
+    given: dict[str, Any] = {}
+    rest = iter(line)
+    for word in rest:
+        if word in form.flags:
+            given[form.flags[word]] = True
+        elif word in form.values:
+            given[form.values[word]] = next(rest, "")
+        elif word == "-" or not word.startswith("-"):
+            words.append(word)
+        else:
+            return None
+    scope, limit = given.get("scope", "global"), given.get("limit", "1")
+    return (words, given) if len(words) in form.words and _SCOPE.fullmatch(scope) and _LIMIT.fullmatch(limit) else None

@@ -1,0 +1,177 @@
+"""What the commands print: verdicts, records, JSON, errors. Nothing here knows click."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+
+from kb.errors import KbError, exit_code
+from kb.patterns import regex
+from kb.record import GLOBAL, Record, Status, Verdict
+from kb.values import TYPE_CHECKING
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import NoReturn, TextIO
+
+    from kb.knowledge import KnowledgeBase
+
+_VERDICTS = {
+    "created": say("created"),
+    "updated": say("updated"),
+    "appended": say("appended"),
+    "unchanged": say("unchanged"),
+    "conflict": say("conflict"),
+    "held": say("held"),
+    "refused": say("refused"),
+}
+
+
+STATUSES = {
+    str(Status.PROPOSED): say("⚠️ proposed"),
+    str(Status.ACCEPTED): say("✅ accepted"),
+    str(Status.REJECTED): say("❌ rejected"),
+    str(Status.DEPRECATED): say("❌ deprecated"),
+    str(Status.SUPERSEDED): say("❌ superseded"),
+}
+
+
+_ORDINARY = regex(r"[\t\n -~]*")
+
+
+def warn(kb: KnowledgeBase, said: Said) -> None:
+    """Say something on stderr, in the language of *kb*."""
+    print(kb.words(said), file=sys.stderr)
+
+
+def name_unknown(kb: KnowledgeBase, scope: str) -> None:
+    """Say on stderr that nothing is known of *scope*: no record is in it, and it is not that of the current folder."""
+    from kb.knowledge import Filter
+
+    if scope in ("", GLOBAL) or scope == kb.project(os.getcwd()) or kb.records(Filter(scopes=(scope,))):
+        return
+    warn(kb, say("no record is in {scope}; which scopes there are: kb list", scope=scope))
+
+
+def name_broken(kb: KnowledgeBase) -> None:
+    """Name on stderr the files that are no readable records and were therefore left out of an answer."""
+    broken = kb.broken()
+    for error in broken:
+        print(f"kb: {error.in_language(kb.config.language)}", file=sys.stderr)
+    if broken:
+        print("    → " + kb.words(say("left out until it is mended; see: kb check")), file=sys.stderr)
+
+
+def print_json(value: object) -> None:
+    """Print *value* as JSON, Chinese readable."""
+    from kb.untrusted import escaped
+
+    print(escaped(json.dumps(plain(value), ensure_ascii=False, indent=2, default=str)))
+
+
+def plain(value: object) -> object:
+    """Return *value* as JSON knows it: tuples that have names as objects, what is no number as text."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {key: plain(item) for key, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def show_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> NoReturn:
+    """Print *verdicts* and leave with the exit code they call for."""
+    sys.exit(print_verdicts(kb, verdicts, as_json=as_json))
+
+
+def leave_with(verdicts: Sequence[Verdict]) -> NoReturn:
+    """Leave with the exit code that *verdicts* call for."""
+    sys.exit(exit_code({verdict.verdict for verdict in verdicts}))
+
+
+def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> int:
+    """Print *verdicts* and return the exit code they call for."""
+    if as_json:
+        print_json(list(verdicts))
+    else:
+        for verdict in verdicts:
+            show_verdict(kb, verdict)
+    return exit_code({verdict.verdict for verdict in verdicts})
+
+
+def show_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
+    """Print one verdict: what became of it on stdout, why and what next on stderr."""
+    name = f"[{verdict.id}] " if verdict.id and verdict.verdict != "held" else ""
+    word = _VERDICTS.get(verdict.verdict)
+    print(
+        f"{padded(kb.words(word) if word else verdict.verdict, 9)} {name}{verdict.title}"
+        + (f"  {verdict.path}" if verdict.path else ""),
+        flush=True,
+    )
+    for reason in verdict.reasons:
+        print(f"          {reason}", file=sys.stderr)
+    if verdict.branch:
+        print(f"          ⎇ {verdict.branch}", file=sys.stderr)
+    for similar in verdict.similar:
+        print(f"          ≈ {similar.score:.2f} [{similar.id}] {similar.title}", file=sys.stderr)
+    if verdict.next:
+        print(f"          → {verdict.next}", file=sys.stderr)
+
+
+def record_line(record: Record, language: str) -> str:
+    """Return one line about *record*."""
+    label = STATUSES.get(record.status)
+    return f"{record.id:6} {label.in_language(language) if label else record.status}  {record.title}  ({record.scope})"
+
+
+def padded(text: str, width: int) -> str:
+    """Return *text* with spaces up to *width* columns of a terminal, where a Chinese character takes two."""
+    from unicodedata import east_asian_width
+
+    return text + " " * (width - sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text))
+
+
+def show_what_hides(stream: TextIO) -> None:
+    """Let whatever is printed to *stream* show what would hide in it, turn its lines or drive the terminal."""
+    write = stream.write
+
+    def shown(text: str) -> int:
+        from kb.untrusted import visible
+
+        return write(text if _ORDINARY.fullmatch(text) else visible(text))
+
+    stream.write = shown  # type: ignore[method-assign]
+
+
+def failed(error: KbError | OSError, place: str = "") -> int:
+    """Print what went wrong and the one next step, in the language of *place*; return the exit code."""
+    if isinstance(error, OSError):
+        error = KbError(error.strerror or str(error), path=str(error.filename or ""))
+    from kb.knowledge.failures import safe
+
+    language = spoken(place)
+    print(safe(f"kb: {error.in_language(language)}"), file=sys.stderr)
+    if hint := error.hint.in_language(language):
+        print(safe(f"    → {hint}"), file=sys.stderr)
+    return error.exit_code
+
+
+def spoken(place: str = "") -> str:
+    """Return the language of the knowledge base in use (*place*, or the one around the current folder).
+
+    Where there is none, that of the environment.
+    """
+    from kb.config import FILE, load
+    from kb.home import found
+
+    try:
+        root = place or found(os.getcwd(), os.environ)
+        if root and os.path.isfile(os.path.join(root, FILE)):
+            return load(root).language
+    except (KbError, OSError):
+        pass
+    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"

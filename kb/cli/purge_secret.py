@@ -1,0 +1,80 @@
+"""kb purge-secret."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kb.cli.door import json_option, opened, usage
+from kb.cli.prints import print_json
+from kb.errors import NeedsPerson
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.purge import Found, Prepared
+
+_LONGEST = 100_000
+_SHOWN = 20
+
+
+@click.command(
+    short_help="Prepare the removal of a secret.",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """Find a secret that got in by hand and prepare what removes it from the history; nothing of that is run.
+
+    The secret is asked for without an echo, or read from stdin; it is never given on the command line. Exit code 5: it
+    was found, and a person goes on.
+    """
+    if ctx.args:
+        raise usage(say("the secret is typed or piped in: on the command line it would stay in the shell's history"))
+    with opened(ctx) as kb:
+        from kb.knowledge import purge
+
+        secret = _asked(kb)
+        wanted = purge.sought(secret)
+        found, alone = purge.find(kb, wanted)
+        prepared = purge.prepare(kb, secret, wanted, found, alone=alone) if found else None
+        if as_json:
+            print_json({"found": found, "prepared": prepared and prepared._replace(steps="")})
+        else:
+            _show(kb, found, prepared)
+        if prepared:
+            ctx.exit(NeedsPerson.exit_code)
+
+
+def _asked(kb: KnowledgeBase) -> str:
+    if sys.stdin.isatty():
+        return str(click.prompt(kb.words(say("The secret (it is not shown)")), hide_input=True, err=True))
+    return sys.stdin.buffer.read(_LONGEST).decode("utf-8", "surrogateescape")
+
+
+def _show(kb: KnowledgeBase, found: Found, prepared: Prepared | None) -> None:
+    if prepared is None:
+        click.echo(kb.words(say("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")))
+        return
+    rows = [
+        *(kb.words(say("file {place}", place=place)) for place in found.files),
+        *(kb.words(say("state {place}", place=place)) for place in found.state),
+        *(
+            kb.words(say("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
+            + "".join(f" ← {commit[:12]}" for commit in hit.commits[-3:])
+            for hit in found.hits
+        ),
+        *(kb.words(say("ref {place}", place=place)) for place in (*found.refs, *found.named)),
+        *(kb.words(say("git {place}", place=place)) for place in found.inside),
+    ]
+    for row in rows[:_SHOWN]:
+        click.echo(row)
+    if len(rows) > _SHOWN:
+        click.echo(kb.words(say("… and {count} more places", count=len(rows) - _SHOWN)))
+    click.echo("\n" + prepared.steps)
+    click.echo(kb.words(say("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
+    if prepared.in_clear:
+        click.echo(kb.words(say("a file there names the secret in clear text; only you can read it")), err=True)

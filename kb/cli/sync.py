@@ -1,0 +1,91 @@
+"""kb sync."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json, warn
+from kb.values import TYPE_CHECKING
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.sync import Synced
+
+_HOW = {
+    "forward": say("received {n} commits"),
+    "replayed": say("received {n} commits, and put what is new here upon them"),
+    "merged": say("received {n} commits, and merged them with what is new here"),
+}
+_INBOX = {"received": say("received"), "sent": say("sent")}
+
+
+@click.command(short_help="Bring this clone and a remote together.")
+@click.option(
+    "--remote", default="", metavar="NAME", help="With which remote (default: that of the branch, else origin)."
+)
+@click.option("--push/--no-push", default=True, show_default=True, help="Send what the remote does not have.")
+@json_option
+@with_kb
+def command(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
+    """Fetch, put what is new here upon what is new there, and push: the branch, open reviews and the inbox.
+
+    Nothing is forced, and nothing that is published is rewritten. A record whose number was taken meanwhile gets the
+    next free one, and what cites it follows. Without a connection nothing happens and nothing is lost. Where the branch
+    takes no pushes, the commits go to a branch for a pull request. Exit 5 where a person has to decide.
+    """
+    from kb.knowledge.sync import sync
+
+    done = sync(kb, remote, push=push)
+    if as_json:
+        print_json(_in_words(kb, done))
+        return
+    for line in _lines(done):
+        click.echo(kb.words(line))
+    sys.stdout.flush()
+    for note in _notes(done):
+        warn(kb, note)
+
+
+def _in_words(kb: KnowledgeBase, done: Synced) -> dict[str, object]:
+    """Return *done* with its sentences in the language of *kb*."""
+    told = [{"branch": note.branch, "said": kb.words(note.said)} for note in done.reviews]
+    return {**done._asdict(), "reviews": told, "notes": [kb.words(note) for note in done.notes]}
+
+
+def _lines(done: Synced) -> Iterator[Said]:
+    """Yield what came and went."""
+    name = f"{done.remote}/{done.branch}"
+    if done.received and done.how:
+        yield say("{name}: {what}", name=name, what=_HOW[done.how]._replace(values={"n": done.received}))
+    if done.sent:
+        yield say("{name}: sent {n} commits", name=name, n=done.sent)
+    for one in done.renumbered:
+        yield say("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
+    for note in done.reviews:
+        yield say("{name}: {what}", name=note.branch, what=note.said)
+    for word in done.inbox:
+        yield say("{name}: {what}", name=say("inbox"), what=_INBOX[word])
+    if not any((done.received, done.sent, done.reviews, done.inbox, done.unreachable, done.waiting)):
+        yield say("{name}: everything is in sync", name=name)
+
+
+def _notes(done: Synced) -> Iterator[Said]:
+    """Yield what a person should know."""
+    yield from done.notes
+    if done.rescue:
+        yield say("what was put upon it is kept as it was: {ref}", ref=done.rescue)
+    if done.unreachable:
+        yield say("{remote} cannot be reached: {problem}", remote=done.remote, problem=done.unreachable)
+        yield say("{n} commits wait here; go on writing, and sync later", n=done.waiting)
+    if done.request:
+        yield say(
+            "{branch} takes no pushes: {reason}", branch=f"{done.remote}/{done.branch}", reason=done.request.reason
+        )
+        yield say("{n} commits are on {branch}; open the request: {command}", n=done.request.commits,
+                  branch=done.request.branch, command=done.request.command)  # fmt: skip

@@ -1,0 +1,120 @@
+"""kb verify."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import print_json, show_verdict, warn
+from kb.errors import BadInput, KbError, NeedsPerson
+from kb.knowledge.verify import TIMEOUT, Ran, commands, keep, refuse_hidden, run
+from kb.untrusted import instruction, visible
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.record import Record
+
+
+@click.command(short_help="Show how a record is verified, and run it.")
+@click.argument("name", metavar="ID")
+@click.option("--run", "wanted", is_flag=True, help="Run the commands, after showing them and asking.")
+@click.option("--yes", is_flag=True, help="With --run: you have read the commands, do not ask.")
+@click.option("--cwd", default="", help="Where they run (default: the top of the repository).")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 86_400),
+    default=TIMEOUT,
+    show_default=True,
+    help="Seconds for each command.",
+)
+@scope_option
+@json_option
+@with_kb
+def command(
+    kb: KnowledgeBase, name: str, wanted: bool, yes: bool, cwd: str, timeout: float, scope: str, as_json: bool
+) -> None:
+    """Print the Verification section of a record and the commands in it; with --run, run them.
+
+    Commands are what stands in shell blocks and behind "$ ". Nothing else in kb runs what a record says. The result is
+    written into the record; exit 1 when a command fails, 5 when nobody has said yes.
+    """
+    record = kb.record(name, scope=scope)
+    text = record.section("verification")
+    found = commands(text)
+    if not as_json:
+        _show(kb, record, text, found)
+    if not wanted:
+        if as_json:
+            print_json({"id": record.id, "verification": text, "commands": found})
+        return
+    folder = _folder(kb, cwd)
+    _agreed(kb, record, found, folder, yes=yes, as_json=as_json)
+    ran = [_ran(kb, one, folder, timeout, as_json=as_json) for one in found]
+    verdict = keep(kb, record, passed=all(one.passed for one in ran))
+    if as_json:
+        print_json({"id": record.id, "verification": text, "commands": found, "ran": ran, "verdict": verdict})
+    else:
+        show_verdict(kb, verdict)
+    sys.exit(0 if all(one.passed for one in ran) else 1)
+
+
+def _show(kb: KnowledgeBase, record: Record, text: str, found: Sequence[str]) -> None:
+    click.echo(f"[{record.id}] {visible(record.title)}\n")
+    click.echo(visible(text) or kb.words(say("it does not say how it is verified")))
+    if found:
+        click.echo("\n" + kb.words(say("commands: {count}", count=len(found))))
+    for one in found:
+        click.echo("\n".join(f"{'  ' if n else '$ '}{row}" for n, row in enumerate(visible(one).split("\n"))))
+
+
+def _folder(kb: KnowledgeBase, cwd: str) -> str:
+    folder = os.path.abspath(cwd) if cwd else kb.repository.top
+    if not os.path.isdir(folder):
+        raise BadInput(say("there is no such folder"), path=cwd)
+    return folder
+
+
+def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str, *, yes: bool, as_json: bool) -> None:
+    """Return when the commands may run: they are to be seen, and a person has said yes; raise KbError elsewhere."""
+    if not found:
+        raise KbError(
+            say("[{id}] names no command", id=record.id), path=record.path,
+            hint=say("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.id),
+        )  # fmt: skip
+    refuse_hidden(found, record.path)
+    if order := instruction("\n".join((record.title, *(section.text for section in record.sections), record.user))):
+        warn(kb, say("careful: the text {problem}: {words}", problem=order.problem, words=order.words))
+    if yes:
+        return
+    if not sys.stdin.isatty() or as_json:
+        raise NeedsPerson(
+            say("nobody has said that these commands may run"), path=record.path,
+            hint=say("read them, then: kb verify {id} --run --yes", id=record.id),
+        )  # fmt: skip
+    if not click.confirm(kb.words(say("run this in {folder}?", folder=folder)), default=False, err=True):
+        raise NeedsPerson(say("nothing was run"))
+
+
+def _ran(kb: KnowledgeBase, one: str, folder: str, timeout: float, *, as_json: bool) -> Ran:
+    if not as_json:
+        click.echo(f"$ {visible(one)}", err=True)
+    ran = run(kb, one, folder, timeout)
+    if not as_json:
+        if ran.output:
+            click.echo(ran.output)
+        click.echo(f"    {_ended(kb, ran)}", err=True)
+    return ran
+
+
+def _ended(kb: KnowledgeBase, ran: Ran) -> str:
+    if ran.timed_out:
+        return kb.words(say("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
+    if ran.passed:
+        return f"✓ {ran.seconds:.1f} s"
+    return kb.words(say("✗ exit code {code}", code=ran.code))

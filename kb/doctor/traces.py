@@ -1,0 +1,185 @@
+"""What processes leave that died, and what keeps the next ones from working: locks, half files, rights, broken refs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+
+from kb import __version__
+from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.names import CONTENT
+from kb.store.files import STALE, half_written
+from kb.store.git import driver
+from kb.store.git.repository import Repository
+from kb.words import say
+
+_OLDEST_PYTHON = (3, 11)
+_SEE_ABOVE = say("git does not work there")
+
+
+def versions(place: Place) -> Found:
+    """Name the versions at work."""
+    said = say("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
+    return Found(OK if sys.version_info >= _OLDEST_PYTHON else FAILED, said)
+
+
+def permissions(place: Place) -> Found:
+    """Look whether everything can be written that a write has to."""
+    kb = opened(place)
+    kept = kb.repository
+    places = [os.path.join(kb.root, CONTENT), kb.state.made(), kept.git_dir, kept.common_dir, kept.private]
+    places += [os.path.join(kept.common_dir, name) for name in ("objects", "refs", "refs/heads", "logs")]
+    files = [os.path.join(kept.git_dir, "index"), kb.state.path("index.db")]
+    for path in [path for path in (*places, *files) if os.path.exists(path)]:
+        if not os.access(path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)):
+            remedy = say("run: chmod u+w {path}", path=path)
+            return Found(FAILED, say("{path} cannot be written by you", path=path), remedy)
+    return Found(OK, say("everything can be written"))
+
+
+# -- locks ---------------------------------------------------------------------------------------------
+
+
+def locks(place: Place) -> Found:
+    """Look for locks of git's that nobody has let go of for a minute."""
+    found = list(_locks(opened(place)))
+    if not found:
+        return Found(OK, say("no lock is left over"))
+    return Found(FAILED, say("{n} locks of git are left over: {path}", n=len(found), path=found[0]))
+
+
+def _locks(kb: KnowledgeBase) -> Iterator[str]:
+    kept = kb.repository
+    tops = [os.path.join(folder, name) for folder in sorted({kept.git_dir, kept.common_dir}) for name in _names(folder)]
+    walk = os.walk(os.path.join(kept.common_dir, "refs"))
+    below = [os.path.join(folder, name) for folder, _, names in walk for name in names]
+    for path in (*tops, *below):
+        if path.endswith(".lock") and _is_old(path):
+            yield path
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _is_old(path: str) -> bool:
+    """Tell whether *path* has been there for a minute, or comes from a time that is yet to come."""
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) >= STALE
+    except OSError:
+        return False
+
+
+def remove_locks(place: Place) -> None:
+    """Take away old locks where it is sure that no git process works here; elsewhere a person decides."""
+    kept = opened(place).repository
+    if _git_may_run(kept.top, kept.git_dir, kept.common_dir):
+        return
+    for path in _locks(opened(place)):
+        os.unlink(path)
+
+
+def _git_may_run(*folders: str) -> bool:
+    """Tell whether a git process works in *folders*, or might where the system does not say."""
+    if not os.path.exists("/proc/self/comm"):
+        return True
+    places = tuple(os.path.realpath(folder) for folder in folders)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                if not file.read().startswith("git"):
+                    continue
+            at = os.readlink(f"/proc/{pid}/cwd")
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if any(at == folder or at.startswith(folder + os.sep) for folder in places):
+            return True
+    return False
+
+
+# -- what git says -------------------------------------------------------------------------------------
+
+
+def _git_works(repository: Repository) -> bool:
+    return not repository.output(["rev-parse", "--is-inside-work-tree"]).code
+
+
+def refs(place: Place) -> Found:
+    """Look whether every branch, and every ref of kb's, names an object that is there."""
+    kept = opened(place).repository
+    if not _git_works(kept):
+        return Found(SKIPPED, _SEE_ABOVE)
+    output = kept.output(["for-each-ref", "--format=%(objecttype)", "refs/heads", "refs/kb"])
+    words = [line for line in output.error.splitlines() if line.strip()]
+    if output.code or words:
+        return Found(FAILED, say("git says: {problem}", problem=words[0] if words else f"exit {output.code}"))
+    head = kept.head()
+    if head.oid and kept.output(["rev-parse", "-q", "--verify", "HEAD^{tree}"]).code:
+        return Found(FAILED, say("the last commit cannot be read: {commit}", commit=head.oid))
+    return Found(OK, say("{n} refs can be read", n=output.out.count(b"\n")))
+
+
+def merge_driver(place: Place) -> Found:
+    """Look whether git in this clone hands records that both sides changed to kb, and whether that works."""
+    kb = opened(place)
+    if not _git_works(kb.repository):
+        return Found(SKIPPED, _SEE_ABOVE)
+    if driver.attribute(kb.repository) != driver.NAME:
+        return Found(NOTE, say("git merges records by lines"), say("run: kb init"))
+    if not driver.is_installed(kb.repository):
+        return Found(NOTE, say("this clone does not merge records with this kb"))
+    if not driver.works(kb.repository, place.environment):
+        return Found(FAILED, say("the merge driver does not merge"))
+    return Found(OK, say("records are merged by kb"))
+
+
+def install_driver(place: Place) -> None:
+    """Tell git in this clone how to merge records, where its attributes ask for kb."""
+    kb = opened(place)
+    if driver.attribute(kb.repository) == driver.NAME:
+        driver.install(kb.repository)
+
+
+# -- what lies about -----------------------------------------------------------------------------------
+
+
+def queue(place: Place) -> Found:
+    """Count the calls that wait and whose writers are gone."""
+    folder = opened(place).state.path("queue")
+    n = sum(1 for name in _names(folder) if name.endswith(".json") and _is_old(os.path.join(folder, name)))
+    return Found(NOTE if n else OK, say("{n} calls wait that nobody has answered", n=n))
+
+
+def leftovers(place: Place) -> Found:
+    """Look for half files and folders of work of processes that died."""
+    found = list(_leftovers(opened(place)))
+    if not found:
+        return Found(OK, say("nothing is left half done"))
+    return Found(NOTE, say("{n} files were left half done: {path}", n=len(found), path=found[0]))
+
+
+def _leftovers(kb: KnowledgeBase) -> Iterator[str]:
+    yield from kb.state.half_written()
+    yield from half_written(kb.repository.private)
+    for folder, _, _ in os.walk(os.path.join(kb.root, CONTENT)):
+        yield from half_written(folder)
+    works = (os.path.join(kb.repository.private, name) for name in _names(kb.repository.private))
+    yield from (path for path in works if path.rpartition("/")[2].startswith(("merge-", "driver-")) and _is_old(path))
+
+
+def clear_leftovers(place: Place) -> None:
+    """Take away what was left half done; nobody reads it."""
+    for path in _leftovers(opened(place)):
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)

@@ -1,0 +1,151 @@
+"""kb is interrupted: the short form of `make bench-faults`, and the doctor on what interrupted processes leave."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from clones import decision, one
+from conftest import git
+
+from bench.faultcases import OPERATIONS
+from bench.faultpoint import ERRORS, run
+from bench.faults import LONG, SHORT, operation, scene
+from bench.faultworld import SCENES
+from kb import doctor
+from kb.errors import Busy
+from kb.knowledge import KnowledgeBase
+from kb.store.files import half_written, sweep, write_whole
+from kb.store.git import checkout
+
+STEPPED = [number for number, one in enumerate(OPERATIONS) if one.short]
+
+
+@pytest.mark.parametrize("number", STEPPED, ids=lambda number: OPERATIONS[number].name)
+def test_an_operation_survives_faults_at_its_boundaries(number: int) -> None:
+    row = operation(number, SHORT, LONG)
+    assert set(row.tried) >= set(ERRORS) | {"kill"} and row.wrong == ()
+
+
+@pytest.mark.parametrize("number", range(len(SCENES)), ids=lambda number: SCENES[number].name)
+def test_a_knowledge_base_survives(number: int) -> None:
+    assert scene(number, SCENES[number].short, seed=1).wrong == ()
+
+
+def test_the_harness_kills_and_fails_where_it_says(root: Path) -> None:
+    """A harness that never interrupts would find nothing."""
+    call = ("kb-hook", "write"), str(root), b"[]"
+    whole = run(("kb", "status", "D001", "deprecated"), str(root), b"", dict(os.environ))
+    assert whole.code == 1 and len(whole.boundaries) > 2
+    assert run(*call, dict(os.environ), 1, "kill").code in (0, 1, -9)
+    killed = run(("kb", "search", "x"), str(root), b"", dict(os.environ), 2, "kill")
+    assert killed.code == -9 and len(killed.boundaries) == 2
+
+
+# -- what was found once ---------------------------------------------------------------------------
+
+
+def test_half_files_go_with_the_next_write_but_not_those_of_a_living_writer(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, decision(0))
+    old, young = root / ".kb" / ".kb-1.tmp", root / ".kb" / ".kb-2.tmp"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 100,) * 2)
+    assert half_written(str(root / ".kb")) == [str(old)]
+    one(kb, decision(1))
+    assert not old.exists() and young.exists()
+    sweep(str(root / ".kb"), 0)
+    assert not young.exists()
+
+
+def test_a_write_whose_index_was_lost_is_not_counted_twice(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, decision(0))
+    index = (root / ".kb" / "index.db").read_bytes()
+    log = root / ".kb" / "index.db-wal"
+    kept = log.read_bytes() if log.exists() else b""
+    again = decision(0, why="The deadline of the nightly export is two hours.", session="s2", host="test")
+    assert one(kb, again).verdict == "appended"
+    kb.close()
+    (root / ".kb" / "index.db").write_bytes(index)
+    (root / ".kb" / "index.db-shm").unlink(missing_ok=True)
+    log.write_bytes(kept)
+    assert one(kb, again).verdict == "unchanged"
+    assert [record.occurrences for record in kb.records()] == [2]
+
+
+def test_a_merge_that_git_cannot_make_is_no_conflict(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = kb.repository
+    assert checkout.merged(kept, b"a\n", b"b\n", b"c\n") is None
+    monkeypatch.setattr(kept, "private", "/proc/nowhere")
+    with pytest.raises((Busy, OSError)):
+        checkout.merged(kept, b"a\n", b"b\n", b"c\n")
+
+
+def test_questions_are_answered_where_nothing_can_be_written(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, decision(0))
+    kb.close()
+    (root / ".kb" / "index.db").unlink()
+    (root / ".kb").rename(root / "was")
+    (root / ".kb").write_text("a file where a folder must be")
+    assert [record.id for record in kb.records()] == ["D001"]
+
+
+# -- the doctor ------------------------------------------------------------------------------------
+
+
+def examined(root: Path, *, fix: bool = False) -> dict[str, doctor.Outcome]:
+    return {outcome.name: outcome for outcome in doctor.examine(str(root), str(root), os.environ, fix=fix)}
+
+
+def aged(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (time.time() - 100,) * 2)
+    return path
+
+
+@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock", "packed-refs.lock", "refs/kb/inbox.lock"])
+def test_an_old_lock_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name: str) -> None:
+    lock = aged(root / ".git" / name)
+    outcome = examined(root)["locks"]
+    assert outcome.state == doctor.FAILED and name in str(outcome.said) and outcome.remedy
+    assert examined(root, fix=True)["locks"].mended and not lock.exists()
+
+
+def test_a_young_lock_is_somebodys(kb: KnowledgeBase, root: Path) -> None:
+    lock = root / ".git" / "refs" / "heads" / "main.lock"
+    lock.touch()
+    assert examined(root, fix=True)["locks"].state == doctor.OK and lock.exists()
+
+
+@pytest.mark.parametrize("name", [".kb/.kb-1.tmp", ".kb/active/s1/.kb-1.tmp", ".git/kb/.kb-1.tmp", "content/.kb-1.tmp"])
+def test_a_half_file_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name: str) -> None:
+    half = aged(root / name)
+    assert str(half) in str(examined(root)["leftovers"].said)
+    assert examined(root, fix=True)["leftovers"].state == doctor.OK and not half.exists()
+
+
+def test_a_broken_ref_is_named(kb: KnowledgeBase, root: Path) -> None:
+    assert examined(root)["refs"].state == doctor.OK
+    (root / ".git" / "refs" / "heads" / "torn").write_text("12")
+    outcome = examined(root)["refs"]
+    assert outcome.state == doctor.FAILED and "torn" in str(outcome.said)
+
+
+def test_a_clone_without_the_driver_gets_it(kb: KnowledgeBase, root: Path) -> None:
+    git(root, "config", "--unset", "merge.kb.driver")
+    assert examined(root)["driver"].state == doctor.NOTE
+    outcome = examined(root, fix=True)["driver"]
+    assert outcome.mended and outcome.state == doctor.OK
+
+
+def test_a_call_that_nobody_answers_is_counted(kb: KnowledgeBase, root: Path) -> None:
+    aged(root / ".kb" / "queue" / "00000000000000000001-1.json")
+    assert examined(root)["queue"].state == doctor.NOTE
+
+
+def test_whole_files_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_whole(str(path), b"old")
+    write_whole(str(path), b"new", synced=True)
+    assert path.read_bytes() == b"new" and os.listdir(tmp_path) == ["file"]

@@ -1,0 +1,169 @@
+"""Writers that meet: the holder of the lock writes for those who wait, and nothing rests on an answer."""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kb.errors import Busy
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.group import Call, Waiting
+from kb.knowledge.write import Deciding
+from kb.record import Candidate, Verdict
+from kb.store.git.repository import GivenUp
+from tests.conftest import git
+
+TITLES = ("Use PostgreSQL for orders", "会话令牌放进 Redis", "Serve images from a bucket", "Retry payments three times")
+
+
+def candidate(number: int, **more: object) -> Candidate:
+    plain = Candidate(
+        "decision", TITLES[number], decision=f"{TITLES[number]}, and nothing else does it.", why="It is simple to run.",
+        impact_areas=("architecture",), scope="global", session=f"s{number}",
+    )  # fmt: skip
+    return plain._replace(**more)
+
+
+def waiting(kb: KnowledgeBase, *candidates: Candidate, **more: object) -> Waiting:
+    """Return a writer who has asked, and hears nothing yet."""
+    writer = Waiting(kb, Call(candidates, kb.root)._replace(**more))
+    assert not writer.is_answered()
+    return writer
+
+
+def queue(kb: KnowledgeBase) -> list[str]:
+    return sorted(os.listdir(kb.state.path("queue")))
+
+
+def write(kb: KnowledgeBase, number: int) -> Verdict:
+    (verdict,) = kb.write([candidate(number)], folder=kb.root)
+    return verdict
+
+
+def test_the_holder_writes_for_all_who_wait_each_call_a_commit(kb: KnowledgeBase, root: Path) -> None:
+    first, second = waiting(kb, candidate(1)), waiting(kb, candidate(2), candidate(3))
+    before = int(git(root, "rev-list", "--count", "HEAD"))
+    mine = write(kb, 0)
+    assert int(git(root, "rev-list", "--count", "HEAD")) == before + 3
+    assert first.was_answered() and second.was_answered()
+    told = [mine, *first.answer(), *second.answer()]
+    assert [(v.verdict, v.id, v.title) for v in told] == [
+        ("created", f"D00{number + 1}", title) for number, title in enumerate(TITLES)
+    ]
+    session = "--format=%(trailers:key=Kb-Session,valueonly)"
+    assert [git(root, "log", "-1", session, v.commit).strip() for v in told] == ["s0", "s1", "s2", "s2"]
+    assert git(root, "show", "--format=", "--name-only", "-z", told[1].commit).strip("\0") == told[1].path
+    assert git(root, "status", "--porcelain") == "" and git(root, "fsck", "--strict") == ""
+    assert [record.title for record in kb.records()] == list(TITLES)
+    assert queue(kb) == []
+
+
+def test_a_commit_names_the_one_who_asked(root: Path, kb: KnowledgeBase) -> None:
+    who = {"GIT_AUTHOR_NAME": "王芳", "GIT_AUTHOR_EMAIL": "wang@example.com"}
+    with KnowledgeBase(str(root), {**os.environ, **who}, kb.now) as other:
+        theirs = waiting(other, candidate(1))
+    mine = write(kb, 0)
+    (heard,) = theirs.answer()
+    assert git(root, "log", "-1", "--format=%an", heard.commit).strip() == "王芳"
+    assert git(root, "log", "-1", "--format=%an", mine.commit).strip() != "王芳"
+
+
+def test_what_waits_is_masked_and_its_writer_is_told(kb: KnowledgeBase) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    theirs = waiting(kb, candidate(1, why=f"The token {secret} was in the log."))
+    assert secret not in "".join(Path(kb.state.path("queue", name)).read_text() for name in queue(kb))
+    write(kb, 0)
+    (heard,) = theirs.answer()
+    assert any("github-token" in reason for reason in heard.reasons)
+
+
+def test_what_two_ask_for_is_written_once(kb: KnowledgeBase) -> None:
+    one, other = waiting(kb, candidate(1)), waiting(kb, candidate(1, session="another"))
+    write(kb, 0)
+    assert [one.answer()[0].verdict, other.answer()[0].verdict] == ["created", "updated"]
+    assert [(record.id, record.occurrences) for record in kb.records()] == [("D001", 1), ("D002", 2)]
+
+
+def test_a_writer_that_died_waiting_is_written_all_the_same(kb: KnowledgeBase) -> None:
+    waiting(kb, candidate(1))
+    write(kb, 0)
+    assert [record.title for record in kb.records()] == [TITLES[0], TITLES[1]]
+
+
+def test_a_holder_that_died_before_it_answered_costs_nothing(kb: KnowledgeBase) -> None:
+    theirs = waiting(kb, candidate(1))
+    kept = Path(kb.state.path("queue", queue(kb)[0]))
+    data = kept.read_bytes()
+    write(kb, 0)
+    theirs.withdraw()
+    kept.write_bytes(data)
+    again = write(kb, 2)
+    assert again.verdict == "created"
+    (row,) = json.loads(Path(f"{kept}.answer").read_text())["verdicts"]
+    assert (row["verdict"], row["id"]) == ("unchanged", "D002")
+
+
+def test_one_that_gets_the_lock_with_its_answer_takes_the_answer(kb: KnowledgeBase, root: Path) -> None:
+    """The holder answers and lets go of the lock: the writer may get that before it looks for the answer."""
+    theirs = waiting(kb, candidate(1))
+    write(kb, 0)
+    writing = Deciding(kb, "", kb.root)
+    heads = git(root, "rev-list", "--count", "HEAD")
+    with pytest.raises(GivenUp):
+        writing._plan_all(Call([candidate(1)], kb.root), theirs)
+    assert git(root, "rev-list", "--count", "HEAD") == heads
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"candidates": 3}', "\0", '{"candidates": [{"kind": 1}]}'])
+def test_a_request_that_cannot_be_read_is_left_to_its_writer(kb: KnowledgeBase, text: str) -> None:
+    waiting(kb, candidate(1))
+    path = Path(kb.state.path("queue", queue(kb)[0]))
+    path.write_text(text)
+    assert write(kb, 0).verdict == "created"
+    assert queue(kb) == [f"{path.name}.own"]
+
+
+class Stumbling(Deciding):
+    """A holder that cannot plan one of the candidates."""
+
+    def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
+        if raw.title == TITLES[2]:
+            raise ZeroDivisionError
+        return super().take(raw, already)
+
+
+def test_a_request_that_cannot_be_planned_does_not_harm_the_others(kb: KnowledgeBase, root: Path) -> None:
+    good, bad = waiting(kb, candidate(1)), waiting(kb, candidate(2))
+    (mine,) = Stumbling(kb, "", kb.root).run([candidate(0)])
+    assert (mine.verdict, good.answer()[0].verdict) == ("created", "created")
+    assert not bad.was_answered()
+    bad.withdraw()
+    assert [record.title for record in kb.records()] == list(TITLES[:2])
+    assert queue(kb) == [] and git(root, "status", "--porcelain") == ""
+
+
+def test_nobody_waits_for_the_trouble_of_another(kb: KnowledgeBase, root: Path) -> None:
+    theirs = waiting(kb, candidate(1))
+    (root / ".git" / "index.lock").touch()
+    verdict = write(kb, 0)
+    assert verdict.spooled
+    with pytest.raises(Busy, match="another git process"):
+        theirs.answer()
+    (root / ".git" / "index.lock").unlink()
+    write(kb, 2)
+    assert {record.title for record in kb.records()} == {TITLES[0], TITLES[2]}
+
+
+def test_answers_that_nobody_fetched_go_after_a_while(kb: KnowledgeBase) -> None:
+    waiting(kb, candidate(1))
+    write(kb, 0)
+    (answer,) = queue(kb)
+    write(kb, 2)
+    assert queue(kb) == [answer]
+    old = time.time() - 100
+    os.utime(kb.state.path("queue", answer), (old, old))
+    write(kb, 3)
+    assert queue(kb) == []

@@ -1,0 +1,133 @@
+"""Fronts that nobody vouches for: every limit holds to the last character, and nothing but BadRecord comes out."""
+
+import math
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from timing import within
+
+from kb import yamlfront
+from kb.errors import BadRecord
+from kb.front import MAX_BYTES, MAX_DEPTH, MAX_FRONT, decode, front
+from kb.markdown import record_of
+
+
+def test_depth_is_counted_from_the_front_itself() -> None:
+    inside = MAX_DEPTH - 1
+    value = front("---\na: " + "[" * inside + "]" * inside + "\n---\n")["a"]
+    for _ in range(inside - 1):
+        (value,) = value
+    assert value == []
+    for opening, closing in (("[", "]"), ("{a: ", "}"), ("[{a: ", "}]")):
+        with pytest.raises(BadRecord, match="nested too deep"):
+            front("---\na: " + opening * MAX_DEPTH + closing * MAX_DEPTH + "\n---\n")
+
+
+def test_depth_does_not_add_up_beside_each_other() -> None:
+    pieces = ", ".join("[" * (MAX_DEPTH - 2) + "]" * (MAX_DEPTH - 2) for _ in range(50))
+    assert len(front(f"---\na: [{pieces}]\n---\n")["a"]) == 50
+
+
+def test_size_is_counted_to_the_last_character() -> None:
+    row = "a: " + "x" * (MAX_FRONT - 4) + "\n"
+    assert len(row) == MAX_FRONT and front(f"---\n{row}---\n")
+    with pytest.raises(BadRecord, match="larger than"):
+        front(f"---\nx{row}---\n")
+    assert len(decode(b"x" * MAX_BYTES)) == MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a: &x 1", "a: *x", "&x a: 1", "? &x a\n: 1", "a: [&x 1, *x]", "a: !!str 1", "!!map {a: 1}", "a: !x 1",
+        "! a: 1",
+        "a: !!python/object/apply:os.system [id]", "a: !!python/name:os.system", "%TAG ! tag:x,2000:\n---\na: !b 1",
+        "a: 1\n--- \nb: 2\n--- \n", "a: 1\n...\n---\nb: 2",
+    ],
+)  # fmt: skip
+def test_no_alias_no_anchor_no_tag_no_second_document(source: str) -> None:
+    try:
+        read = front(f"---\n{source}\n---\n")
+    except BadRecord:
+        return
+    assert read in ({"a": 1}, {}), "what stands behind a closing line belongs to the body"
+
+
+def test_a_merge_merges_nothing() -> None:
+    assert front("---\na: {b: 1}\n<<: {c: 1}\n---\n") == {"a": {"b": 1}, "<<": {"c": 1}}
+
+
+@pytest.mark.parametrize(
+    "word", ["1" * 5000, "-" + "9" * 60_000, "0x" + "f" * 60_000, "1e999999", "1" * 400 + ".5", "1_000"]
+)
+def test_a_number_too_long_to_be_one_is_text(word: str) -> None:
+    with within(1):
+        assert front(f"---\na: {word}\n---\n")["a"] == word
+
+
+def test_not_a_number_is_known_by_its_name_alone() -> None:
+    assert math.isnan(front("---\na: .nan\n---\n")["a"])
+    assert front("---\na: nan\n---\n")["a"] == "nan"
+
+
+def test_ten_thousand_keys_take_no_time() -> None:
+    rows = "\n".join(f"k{n}: [a, b]" for n in range(4000))
+    with within(5):
+        assert len(front(f"---\n{rows}\n---\n")) == 4000
+
+
+PIECES = st.sampled_from(
+    [
+        "a", "b", ": ", ":", "\n", "\n  ", "- ", "[", "]", "{", "}", ", ", "'", '"', "|", ">", "|+\n ", "#", " #",
+        "&x ", "*x", "!!", "!x ", "%", "@", "`", "? ", "---", "...", "~", "null", "1", "1.5", "true", "\\", "\\u202e",
+        "中", "\ufeff", "\t", "\r", "\x07", "\u2028", "😀", "<<", "=", "0", "-", ".inf", "2026-01-02",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+@settings(max_examples=600, deadline=None)
+def test_law_whatever_stands_there_is_read_or_refused(source: str) -> None:
+    text = f"---\n{source}\n---\n"
+    try:
+        read = front(text, "a.md")
+    except BadRecord as error:
+        assert error.path == "a.md" and error.line >= 1
+        return
+    assert all(isinstance(key, str) for key in read) and depth(read) <= MAX_DEPTH
+
+
+def depth(value: object) -> int:
+    """Return how deep lists and mappings are nested in *value*."""
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=300, deadline=None)
+def test_law_any_bytes_are_a_record_or_no_record(data: bytes) -> None:
+    for whole in (data, b"---\n" + data + b"\n---\n", b"---\nid: D001\nkind: decision\ntitle: x\n---\n" + data):
+        try:
+            record_of(decode(whole, "a.md"), "a.md")
+        except BadRecord as error:
+            assert error.path == "a.md"
+
+
+@pytest.mark.parametrize("piece", ["a: &x ", "*x ", "!!x ", "- ", "? ", "[{", "<<: ", "'", "\\", "a: |\n", "%", ": "])
+def test_the_slow_reader_is_no_way_around(monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
+    slow = type("_Slow", (yaml.SafeLoader,), {**vars(yamlfront._Loader), "__init__": _start})
+    monkeypatch.setattr(yamlfront, "_Loader", slow)
+    with within(5):
+        for count in (1, 3, 2000):
+            try:
+                assert depth(front(f"---\na: 1\n{piece * count}\n---\n")) <= MAX_DEPTH
+            except BadRecord:
+                continue
+
+
+def _start(self: yaml.SafeLoader, stream: str, max_depth: int) -> None:
+    yaml.SafeLoader.__init__(self, stream)
+    self.left, self.end = max_depth, (0, 0, False)
