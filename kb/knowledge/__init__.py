@@ -24,6 +24,7 @@ from kb.words import Said, say
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
     from kb.knowledge.archive import Session
+    from kb.knowledge.fresh import Looking
     from kb.knowledge.inbox import Held
     from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from kb.knowledge.review import Review, Sides
     from kb.knowledge.session import Saved
     from kb.reading.hints import Hint
-    from kb.store.git.command import Started
     from kb.store.git.history import Change
 
 
@@ -47,7 +47,7 @@ class KnowledgeBase:
         self.config = settings.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
         self._index: Index | None = None
-        self._looking: Started | None = None
+        self._looking: Looking | None = None
 
     @classmethod
     def open(
@@ -78,7 +78,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close what is open."""
         if self._looking:
-            self._looking.ended()
+            self._looking.edited.ended()
             self._looking = None
         if self._index:
             self._index.close()
@@ -134,6 +134,14 @@ class KnowledgeBase:
 
         self._looking = fresh.look(self)
 
+    def _look_ahead(self) -> None:
+        """Let git look for edited files where somebody else has committed, while the rest of kb is loaded."""
+        from kb.knowledge import fresh
+
+        with contextlib.suppress(KbError, OSError):  # who writes will meet the same trouble, and tells it
+            if not fresh.knows(self, self.repository.head().oid):
+                self.look()
+
     # words
 
     def words(self, said: Said | str) -> str:
@@ -158,6 +166,7 @@ class KnowledgeBase:
         *folder* is where the caller works; it gives the scope to candidates that name none. What the repository cannot
         take now is spooled: its verdicts are `held` with `spooled` set, and the next write lands it.
         """
+        self._look_ahead()
         from kb.knowledge.write import write
 
         return write(self, candidates, folder=folder, dry_run=dry_run)

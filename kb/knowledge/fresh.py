@@ -11,10 +11,10 @@ import json
 import os
 from collections.abc import Iterable
 
-from kb.errors import BadRecord
+from kb.errors import BadRecord, GitFailed
 from kb.record import LIVE, Record
 from kb.store.git.command import Started
-from kb.values import TYPE_CHECKING
+from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -23,28 +23,88 @@ _MANY = 500
 """So many files that git does not vouch for, and looking at all is no dearer."""
 
 
-def look(kb: KnowledgeBase) -> Started:
+class Looking(NamedTuple):
+    """A look of git's at the files, under way."""
+
+    stamp: str
+    """Of git's index when the look began."""
+    edited: Started
+
+
+def look(kb: KnowledgeBase) -> Looking:
     """Let git begin to look for files edited in place; it works while the caller does something else."""
-    return kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all")
+    return Looking(_stamp(kb), kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all"))
 
 
-def refresh(kb: KnowledgeBase, looking: Started | None = None) -> None:
+def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     index = kb.index
-    edited = _names(kb, (looking or look(kb)).ended().out)
-    if len(edited) > _MANY:  # a copied clone: nothing is edited, git only has never looked
-        kb.repository.git("update-index", "-q", "--refresh", check=False)
-        edited = _names(kb, look(kb).ended().out)
+    if looking and looking.stamp != _stamp(kb):
+        looking.edited.ended()
+        looking = None
+    looking = looking or look(kb)
     watched = set(json.loads(index.note("watched") or "[]"))
-    stamp = _stamp(kb)
-    if index.note("git") != stamp or not stamp or len(watched) > _MANY:
-        index.refresh()
-        watched = set(_unwatched(kb))
-        _note(kb, stamp, watched | set(edited))
+    is_as_it_was = bool(looking.stamp) and index.note("git") == looking.stamp and len(watched) <= _MANY
+    tip = "" if is_as_it_was else _tip(kb)
+    comparing = None if is_as_it_was or len(watched) > _MANY else _Comparing(kb, index.note("base"), tip)
+    edited = _edited(kb, looking)
+    if is_as_it_was:
+        read = index.refresh(edited=watched | edited)
+        if new := {*read, *edited} - watched:
+            _note(kb, looking.stamp, watched | new)
         return
-    read = index.refresh(edited=watched | set(edited))
-    if new := {*read, *edited} - watched:
-        _note(kb, stamp, watched | new)
+    compared = comparing.ended() if comparing else None
+    if compared and looking.stamp == _stamp(kb):
+        read = index.refresh(edited=watched | edited | compared.moved | compared.doubtful)
+        watched |= edited | compared.doubtful | (set(read) - compared.moved)
+    else:
+        index.refresh()
+        watched = _unwatched(kb) | edited | _staged(kb, tip)
+    is_sure = looking.stamp == _stamp(kb)
+    _note(kb, looking.stamp if is_sure else "", watched, tip if is_sure else "")
+
+
+class Compared(NamedTuple):
+    """What git's index says of the files now, beside what it said when the index of the records last agreed with it."""
+
+    moved: set[str]
+    """Files that were committed since, by whomever."""
+    doubtful: set[str]
+    """Files for whose content no commit vouches: staged, no longer tracked, or passed over by git."""
+
+
+class _Comparing:
+    """The commands that find out which files may differ from what they were at the commit *base*.
+
+    A file that git finds clean is as git's index has it, and that is as the commit has it unless it is staged. So what
+    changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
+    """
+
+    def __init__(self, kb: KnowledgeBase, base: str, tip: str) -> None:
+        """Begin; where there is no commit on one of the sides nothing is compared."""
+        self._kb = kb
+        self._commands: tuple[Started, ...] = ()
+        if base and tip:
+            content = kb.repository.full("content")
+            self._commands = (
+                kb.repository.start("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, tip, "--", content),
+                kb.repository.start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
+                kb.repository.start("ls-files", "-v", "-z", "--", content),
+            )
+
+    def ended(self) -> Compared | None:
+        """Return what was found; None where git could not tell, or it is so much that looking at all is no dearer."""
+        outputs = [command.ended() for command in self._commands]
+        if not outputs or any(output.code for output in outputs):
+            return None
+        between, staged, listed = (output.out for output in outputs)
+        words = iter(between.split(b"\0")[:-1])
+        letters = {name: letter for letter, name in zip(words, words, strict=True)}
+        gone = {name for name, letter in letters.items() if letter == b"D"}
+        passed_over = _passed_over(listed)
+        doubtful = _own(self._kb, {*staged.split(b"\0")[:-1], *gone, *passed_over})
+        moved = _own(self._kb, letters) - doubtful
+        return Compared(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
 
 
 def in_tip(kb: KnowledgeBase, tip: str) -> list[Record]:
@@ -64,10 +124,26 @@ def in_tip(kb: KnowledgeBase, tip: str) -> list[Record]:
     return [record for record in found if record.status in LIVE]
 
 
-def _unwatched(kb: KnowledgeBase) -> list[str]:
+def _unwatched(kb: KnowledgeBase) -> set[str]:
     """Return the files that git does not look at: those it does not know, and those it was told to pass over."""
     listed = kb.repository.git("ls-files", "-o", "-c", "-v", "-z", "--", kb.repository.full("content"), check=False)
-    return [kb.repository.own(row[2:]) for row in os.fsdecode(listed).split("\0") if row and row[0] != "H"]
+    return _own(kb, _passed_over(listed))
+
+
+def _passed_over(listed: bytes) -> set[bytes]:
+    """Return the files that `git ls-files -v -z` has *listed* with another mark than that of an ordinary file."""
+    if listed.count(b"\0H ") + listed.startswith(b"H ") == listed.count(b"\0"):
+        return set()
+    return {row[2:] for row in listed.split(b"\0") if row and not row.startswith(b"H ")}
+
+
+def _staged(kb: KnowledgeBase, tip: str) -> set[str]:
+    """Return the files that git's index has otherwise than the commit *tip*."""
+    if not tip:
+        return set()
+    content = kb.repository.full("content")
+    out = kb.repository.git("diff-index", "--cached", "-z", "--name-only", tip, "--", content, check=False)
+    return _own(kb, out.split(b"\0")[:-1])
 
 
 def is_settled(kb: KnowledgeBase) -> bool:
@@ -75,9 +151,10 @@ def is_settled(kb: KnowledgeBase) -> bool:
     return kb.index.note("git") == _stamp(kb)
 
 
-def settle(kb: KnowledgeBase) -> None:
-    """Say that git's index, which kb has just written, still agrees with the index of the records."""
+def settle(kb: KnowledgeBase, tip: str) -> None:
+    """Say that git's index, with which kb has just followed to *tip*, still agrees with the index of the records."""
     kb.index.set_note("git", _stamp(kb))
+    kb.index.set_note("base", tip)
 
 
 def knows(kb: KnowledgeBase, tip: str) -> bool:
@@ -94,14 +171,33 @@ def know(kb: KnowledgeBase, tip: str) -> None:
     kb.index.set_note("tip", tip)
 
 
-def _note(kb: KnowledgeBase, stamp: str, watched: Iterable[str]) -> None:
+def _note(kb: KnowledgeBase, stamp: str, watched: Iterable[str], base: str | None = None) -> None:
     with kb.index.changing():
         kb.index.set_note("git", stamp)
         kb.index.set_note("watched", json.dumps(sorted(path for path in watched if path.endswith(".md"))))
+        if base is not None:
+            kb.index.set_note("base", base)
 
 
-def _names(kb: KnowledgeBase, out: bytes) -> list[str]:
-    return [kb.repository.own(name) for name in os.fsdecode(out).split("\0") if name]
+def _edited(kb: KnowledgeBase, looking: Looking) -> set[str]:
+    """Return the files that are not as git's index has them."""
+    edited = _own(kb, looking.edited.ended().out.split(b"\0")[:-1])
+    if len(edited) <= _MANY:
+        return edited
+    kb.repository.git("update-index", "-q", "--refresh", check=False)  # a copied clone: git only has never looked
+    return _own(kb, look(kb).edited.ended().out.split(b"\0")[:-1])
+
+
+def _own(kb: KnowledgeBase, names: Iterable[bytes]) -> set[str]:
+    return {kb.repository.own(os.fsdecode(name)) for name in names}
+
+
+def _tip(kb: KnowledgeBase) -> str:
+    """Return the commit that is checked out; "" where git cannot say, which is no trouble for one who only reads."""
+    try:
+        return kb.repository.head().oid
+    except GitFailed:
+        return ""
 
 
 def _stamp(kb: KnowledgeBase) -> str:

@@ -57,7 +57,7 @@ def publish(
         _settle(kb, outcomes)
         fresh.know(kb, tip)
         if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
-            fresh.settle(kb)
+            fresh.settle(kb, tip)
         numbers.tell(kb)
     return outcomes
 

@@ -19,6 +19,7 @@ CREATE TABLE records (
     n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, uid TEXT NOT NULL, id TEXT NOT NULL,
     kind TEXT NOT NULL, scope TEXT NOT NULL, status TEXT NOT NULL, day TEXT NOT NULL, title TEXT NOT NULL,
     same TEXT NOT NULL, plain TEXT NOT NULL, data TEXT NOT NULL);
+CREATE INDEX records_stamps ON records (path, stamp);
 CREATE INDEX records_id ON records (id);
 CREATE INDEX records_uid ON records (uid);
 CREATE INDEX records_same ON records (same);

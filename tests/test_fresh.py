@@ -1,0 +1,110 @@
+"""The index says what the files say, whatever was done to them with whatever tool between two looks."""
+
+import contextlib
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from clones import decision, one
+from conftest import git
+
+from kb.errors import BadRecord
+from kb.knowledge import KnowledgeBase
+from kb.markdown import read
+
+FOLDER = "content/anchors/global"
+
+
+class Person:
+    """Somebody who works on the record files of a clone, at random."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        """Choose what to do by *seed*."""
+        self.root = root
+        self.chance = random.Random(seed)
+        self.count = 0
+
+    def file(self) -> str:
+        """Return one of the record files that are there."""
+        return self.chance.choice(sorted(p.relative_to(self.root).as_posix() for p in self.root.glob(f"{FOLDER}/*.md")))
+
+    def edit(self) -> None:
+        """Give a record another title, in place: neither its folder nor git hears of it."""
+        place = self.root / self.file()
+        self.count += 1
+        lines = place.read_text().splitlines(keepends=True)
+        place.write_text("".join(f"title: {'x' * self.count}\n" if row.startswith("title:") else row for row in lines))
+
+    def git(self, *words: str) -> None:
+        """Let git do something that may not be possible now."""
+        subprocess.run(["git", "-C", str(self.root), *words], capture_output=True, check=False)
+
+    def acts(self) -> list[Callable[[], None]]:
+        """Return what a person may do next."""
+        side = f"side{self.chance.randrange(3)}"
+        return [
+            self.edit,
+            self.edit,
+            lambda: self.git("add", self.file()),
+            lambda: self.git("commit", "-qam", "x"),
+            lambda: self.git("commit", "-qm", "x"),
+            lambda: self.git("checkout", "-q", "HEAD", "--", self.file()),
+            lambda: self.git("restore", "--staged", self.file()),
+            lambda: self.git("rm", "-q", "--cached", self.file()),
+            lambda: self.git("add", "-A"),
+            lambda: self.git("switch", "-qC", side),
+            lambda: self.git("switch", "-q", side),
+            lambda: self.git("merge", "-q", "--no-edit", "-X", "ours", side),
+            lambda: self.git("reset", "-q", "HEAD~1"),
+            lambda: self.git("reset", "-q", "--hard", "HEAD~1"),
+            lambda: self.git("stash", "-q"),
+            lambda: self.git("stash", "pop", "-q"),
+            lambda: self.git("update-index", "--assume-unchanged", self.file()),
+            lambda: self.git("update-index", "--no-assume-unchanged", self.file()),
+            lambda: self.git("update-index", "--skip-worktree", self.file()),
+            lambda: self.git("update-index", "-q", "--refresh"),
+            self.copy,
+            lambda: (self.root / self.file()).rename(
+                self.root / FOLDER / f"D{self.chance.randrange(100, 999)}-moved.md"
+            ),
+        ]
+
+    def copy(self) -> None:
+        """Make another file of a record."""
+        data = (self.root / self.file()).read_bytes()
+        (self.root / FOLDER / f"D{self.chance.randrange(100, 999)}-copied.md").write_bytes(data)
+
+    def move(self) -> None:
+        """Give the file of a record another name."""
+        (self.root / self.file()).rename(self.root / FOLDER / f"D{self.chance.randrange(100, 999)}-moved.md")
+
+    def act(self) -> None:
+        """Do one thing; where the last file would go, nothing."""
+        if any(self.root.glob(f"{FOLDER}/*.md")):
+            self.chance.choice(self.acts())()
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_law_the_index_agrees_with_the_files(kb: KnowledgeBase, root: Path, seed: int) -> None:
+    for number in range(4):
+        one(kb, decision(number))
+    git(root, "branch", "side0")
+    person = Person(root, seed)
+    for turn in range(20):
+        for _ in range(person.chance.randrange(1, 4)):
+            person.act()
+        if turn % 5 == 4:
+            one(kb, decision(turn + 4))
+        found = {record.path: record.title for record in kb.records()}
+        assert found == readable(root), f"after turn {turn}"
+
+
+def readable(root: Path) -> dict[str, str]:
+    """Return path and title of the record files; one in which git left the marks of a conflict is none."""
+    found = {}
+    for place in root.glob(f"{FOLDER}/*.md"):
+        with contextlib.suppress(BadRecord):
+            found[place.relative_to(root).as_posix()] = read(place.read_bytes()).title
+    return found
