@@ -600,6 +600,7 @@ KNOWLEDGE: dict[str, str] = {
     "it is committed; {path} could not be written, the next call tries again": (
         "已提交；{path} 未能写入，下次调用会重试"
     ),
+    "git stored other commits than were built": "git 存下的提交与构建的不同",
     "git stored other trees than were built": "git 存下的树与所构建的不同",
     "not given: {sections}": "未给出：{sections}",
     "add what is missing": "请补上缺少的内容",

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from kb.knowledge import KnowledgeBase
 from kb.knowledge.group import Call, Waiting
 from kb.knowledge.write import Deciding
 from kb.record import Candidate, Verdict
-from kb.store.git.repository import GivenUp
+from kb.store.git.repository import GivenUp, Repository, Step
 from tests.conftest import git
 
 TITLES = ("Use PostgreSQL for orders", "会话令牌放进 Redis", "Serve images from a bucket", "Retry payments three times")
@@ -59,6 +61,35 @@ def test_the_holder_writes_for_all_who_wait_each_call_a_commit(kb: KnowledgeBase
     assert git(root, "status", "--porcelain") == "" and git(root, "fsck", "--strict") == ""
     assert [record.title for record in kb.records()] == list(TITLES)
     assert queue(kb) == []
+
+
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+@pytest.mark.parametrize("parent", [True, False])
+def test_many_commits_are_those_that_git_makes_one_by_one(tmp_path: Path, form: str, *, parent: bool) -> None:
+    git(tmp_path, "init", "-q", f"--object-format={form}")
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-01-02T03:04:05+0800")
+    repository = Repository(str(tmp_path), {**os.environ, **dates})
+    people = ({}, {"GIT_AUTHOR_NAME": " 张三; <x> ", "GIT_AUTHOR_EMAIL": "z@example.cn"}, {"GIT_COMMITTER_NAME": "C"})
+    messages = ("One", "Two\n\nKb-Op: created\n", "三\n\n\n", "\nFour", "")
+    steps = [Step({f"{n}.md": b"%d" % n}, messages[n % 5], people[n * n % 3]) for n in range(12)]
+    first = repository.build("", {"x": b"x"}, "x", stage=str(tmp_path / ".git")) if parent else ""
+    together = repository.build_all(first, steps, stage=str(tmp_path / ".git"))
+    alone = [first]
+    for step in steps:
+        alone.append(repository.build_all(alone[-1], [step], stage=str(tmp_path / ".git"))[0])
+    assert together == alone[1:]
+    assert git(tmp_path, "fsck", "--strict", "--no-dangling", together[-1]) == ""
+
+
+def test_one_who_waits_loads_little(root: Path) -> None:
+    code = (
+        "import os, sys\nfrom kb.candidate import Candidate\nfrom kb.knowledge import KnowledgeBase, group\n"
+        "group.Waiting.answered_meanwhile = lambda _: []\n"
+        "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
+        "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.knowledge.write'))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 def test_a_commit_names_the_one_who_asked(root: Path, kb: KnowledgeBase) -> None:

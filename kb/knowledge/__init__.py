@@ -134,14 +134,6 @@ class KnowledgeBase:
 
         self._looking = fresh.look(self)
 
-    def _look_ahead(self) -> None:
-        """Let git look for edited files where somebody else has committed, while the rest of kb is loaded."""
-        from kb.knowledge import fresh
-
-        with contextlib.suppress(KbError, OSError):  # who writes will meet the same trouble, and tells it
-            if not fresh.knows(self, self.repository.head().oid):
-                self.look()
-
     # words
 
     def words(self, said: Said | str) -> str:
@@ -166,10 +158,17 @@ class KnowledgeBase:
         *folder* is where the caller works; it gives the scope to candidates that name none. What the repository cannot
         take now is spooled: its verdicts are `held` with `spooled` set, and the next write lands it.
         """
-        self._look_ahead()
+        from kb.knowledge.group import Call, Waiting, written_by_another
+
+        waiting = Waiting(self, Call(candidates, folder))
+        if not dry_run and (verdicts := written_by_another(self, waiting)) is not None:
+            return verdicts
+        from kb.knowledge import fresh
+
+        self._looking = self._looking or fresh.look_ahead(self)
         from kb.knowledge.write import write
 
-        return write(self, candidates, folder=folder, dry_run=dry_run)
+        return write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting)
 
     def import_records(
         self, records: Sequence[Record], *, origin: str,

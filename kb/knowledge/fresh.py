@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterable
 
-from kb.errors import BadRecord, GitFailed
+from kb.errors import BadRecord, GitFailed, KbError
 from kb.record import LIVE, Record
 from kb.store.git.command import Started
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -34,6 +34,14 @@ class Looking(NamedTuple):
 def look(kb: KnowledgeBase) -> Looking:
     """Let git begin to look for files edited in place; it works while the caller does something else."""
     return Looking(_stamp(kb), kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all"))
+
+
+def look_ahead(kb: KnowledgeBase) -> Looking | None:
+    """Do the same where somebody else has committed, so that a write will have to look; it goes on loading."""
+    with contextlib.suppress(KbError, OSError):  # the write will meet the same trouble, and tells it
+        if not knows(kb, kb.repository.head().oid):
+            return look(kb)
+    return None
 
 
 def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:

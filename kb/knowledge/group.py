@@ -20,10 +20,9 @@ from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, KbError
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import remove, write_whole
-from kb.store.git.repository import NOBODY, QUEUE
+from kb.store.git.repository import NOBODY, POLL, QUEUE
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
-from kb.writing import redact
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,13 +54,28 @@ class Waiting:
     def __init__(self, kb: KnowledgeBase, call: Call) -> None:
         """Stand beside the queue; the first look for an answer lays the request into it."""
         self._kb = kb
-        self._call = call
+        self.call = call
         self._path = ""
+
+    def answered_meanwhile(self) -> list[Verdict] | None:
+        """Wait while somebody else writes and return what they answer; None as soon as nobody holds the lock.
+
+        Raise Busy where nothing can be written now.
+        """
+        end = time.monotonic() + QUEUE
+        while self._kb.repository.is_locked():
+            if self.is_answered():
+                return self.answer()
+            if time.monotonic() > end:
+                self.withdraw()
+                raise self._kb.repository.being_written()
+            time.sleep(POLL)
+        return None
 
     def is_answered(self) -> bool:
         """Tell whether somebody has written what was asked for; the first time, ask for it."""
         if not self._path:
-            self._path = _ask(self._kb, self._call)
+            self._path = _ask(self._kb, self.call)
         return self.was_answered()
 
     def was_answered(self) -> bool:
@@ -87,8 +101,25 @@ class Waiting:
                 remove(self._path + ending)
 
 
+def written_by_another(kb: KnowledgeBase, waiting: Waiting) -> list[Verdict] | None:
+    """Return the verdicts of the writer who holds the lock; None where nobody does, or others are to be written first.
+
+    So that one who has to wait anyway does so before most of kb is loaded.
+    """
+    if kb.state.spooled():
+        return None
+    try:
+        return waiting.answered_meanwhile()
+    except Busy as trouble:
+        from kb.knowledge.spool import spool
+
+        return spool(kb, waiting.call.candidates, waiting.call.folder, trouble)
+
+
 def _ask(kb: KnowledgeBase, call: Call) -> str:
     """Lay *call* into the queue and return the file; what is laid there is masked."""
+    from kb.writing import redact
+
     masked = [redact.redacted(candidate, kb.config.masking) for candidate in call.candidates]
     value = {
         "folder": call.folder,

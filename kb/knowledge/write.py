@@ -55,12 +55,12 @@ class _Mark(NamedTuple):
 
 def write(
     kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
-    beside: Files | None = None, subject: str = "", landing: bool = False,
+    beside: Files | None = None, subject: str = "", landing: bool = False, waiting: Waiting | None = None,
 ) -> list[Verdict]:  # fmt: skip
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`."""
     landed = [] if dry_run or landing else _landed(kb)
     try:
-        verdicts = Deciding(kb, "", folder).run(candidates, dry_run=dry_run, beside=beside, subject=subject)
+        verdicts = Deciding(kb, "", folder).run(candidates, dry_run, beside, subject, waiting)
     except (Busy, GitFailed) as trouble:
         if dry_run or landing:
             raise
@@ -89,13 +89,17 @@ class Deciding(Writing):
     """The first candidate, masked: it names the session and the host for the commit."""
 
     def run(
-        self, candidates: Sequence[Candidate], *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
-    ) -> list[Verdict]:
-        """Decide on *candidates* and publish; a race that is lost is run again on the new tip."""
+        self, candidates: Sequence[Candidate], dry_run: bool = False, beside: Files | None = None, subject: str = "",
+        waiting: Waiting | None = None,
+    ) -> list[Verdict]:  # fmt: skip
+        """Decide on *candidates* and publish; a race that is lost is run again on the new tip.
+
+        *waiting* is the place in the queue that they have already.
+        """
         if dry_run or beside or self.promoted:
             return self._run_alone(candidates, dry_run=dry_run, beside=beside, subject=subject)
         mine = Call(candidates, self.folder)
-        waiting = Waiting(self.kb, mine)
+        waiting = waiting or Waiting(self.kb, mine)
         try:
             found = self.until_won(partial(self._plan_all, mine, waiting), self._publish_all, waiting.is_answered)
         except GivenUp:

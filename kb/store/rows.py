@@ -146,6 +146,7 @@ def dumped(record: Record) -> str:
 _SECTIONS = Record._fields.index("sections")
 
 
+@lru_cache(maxsize=4096)
 def loaded(path: str, data: str) -> Record:
     """Return the record that a row keeps."""
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in json.loads(data)]

@@ -20,6 +20,8 @@ PATIENCE = 2.0
 """Seconds to wait for a lock that somebody else's git command holds."""
 QUEUE = 20.0
 """Seconds to wait for other writers of ours: a host gives a hook 60."""
+POLL = 0.008
+"""Seconds between two looks of one who waits for them."""
 
 _UNDER_WAY = (
     ("MERGE_HEAD", "merge"),
@@ -257,11 +259,28 @@ class Repository:
                 if given_up and given_up():
                     raise GivenUp
                 if time.monotonic() > end:
-                    raise Busy(say("another kb is writing in {path}", path=self.top))
-                time.sleep(0.005)
+                    raise self.being_written()
+                time.sleep(POLL)
             yield
         finally:
             os.close(file)
+
+    def is_locked(self) -> bool:
+        """Tell whether somebody holds the lock at this moment."""
+        import fcntl
+
+        try:
+            file = os.open(os.path.join(self.private, "lock"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            return not _is_free(lambda: fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB))
+        finally:
+            os.close(file)
+
+    def being_written(self) -> Busy:
+        """Return the trouble of one who has waited for the lock too long."""
+        return Busy(say("another kb is writing in {path}", path=self.top))
 
     def build(self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str) -> str:
         """Return a new commit: *parent* ("" for a first one) with *changes* (None deletes). Nothing is visible yet.
@@ -276,11 +295,15 @@ class Repository:
         trees = patched(
             self, parent, [{self.full(path): data for path, data in step.changes.items()} for step in steps], stage
         )
-        made: list[str] = []
+        if len(steps) == 1:
+            return [self.commit_tree(trees[0], [parent] if parent else [], steps[0].message, signing, steps[0].by)]
+        from kb.store.git.chain import Chain
+
+        chain = Chain(self, parent, stage, signing)
         for step, tree in zip(steps, trees, strict=True):
-            above = made[-1:] or ([parent] if parent else [])
-            made.append(self.commit_tree(tree, above, step.message, signing, step.by))
-        return made
+            chain.add(tree, step)
+        chain.stored()
+        return chain.commits
 
     def commit_tree(
         self, tree: str, parents: Sequence[str], message: str, signing: Started | None = None,
