@@ -78,7 +78,7 @@ class KnowledgeBase:
     def close(self) -> None:
         """Close what is open."""
         if self._looking:
-            self._looking.edited.ended()
+            self._looking.given_up()
             self._looking = None
         if self._index:
             self._index.close()

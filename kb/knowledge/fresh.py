@@ -28,12 +28,49 @@ class Looking(NamedTuple):
 
     stamp: str
     """Of git's index when the look began."""
+    notes: Notes
+    tip: str
+    """The commit that was checked out; "" where only files edited in place are looked for."""
     edited: Started
+    compared: Comparing | None
+
+    def still_holds(self, kb: KnowledgeBase) -> bool:
+        """Tell whether neither git's index nor the index of the records has changed since it began."""
+        return (self.stamp, self.notes) == (_stamp(kb), _notes(kb)) and (not self.tip or self.tip == _tip(kb))
+
+    def given_up(self) -> None:
+        """Wait for the commands, whatever they say."""
+        for command in (self.edited, *(self.compared.commands if self.compared else ())):
+            command.ended()
+
+
+class Notes(NamedTuple):
+    """What the index of the records noted of git's index when they last agreed."""
+
+    stamp: str
+    base: str
+    """The commit that was checked out, "" where something changed meanwhile."""
+    watched: str
+    """The files for which git did not vouch, as JSON."""
+
+    @property
+    def names(self) -> set[str]:
+        """The files for which git did not vouch."""
+        return set(json.loads(self.watched or "[]"))
+
+
+def _notes(kb: KnowledgeBase) -> Notes:
+    return Notes(kb.index.note("git"), kb.index.note("base"), kb.index.note("watched"))
 
 
 def look(kb: KnowledgeBase) -> Looking:
-    """Let git begin to look for files edited in place; it works while the caller does something else."""
-    return Looking(_stamp(kb), kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all"))
+    """Let git begin to look at the files; it works while the caller does something else."""
+    stamp, notes = _stamp(kb), _notes(kb)
+    edited = _look_for_edits(kb)
+    if stamp and notes.stamp == stamp:
+        return Looking(stamp, notes, "", edited, None)
+    tip = _tip(kb)
+    return Looking(stamp, notes, tip, edited, Comparing(kb, notes.base, tip) if notes.base and tip else None)
 
 
 def look_ahead(kb: KnowledgeBase) -> Looking | None:
@@ -46,30 +83,26 @@ def look_ahead(kb: KnowledgeBase) -> Looking | None:
 
 def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
-    index = kb.index
-    if looking and looking.stamp != _stamp(kb):
-        looking.edited.ended()
+    if looking and not looking.still_holds(kb):
+        looking.given_up()
         looking = None
     looking = looking or look(kb)
-    watched = set(json.loads(index.note("watched") or "[]"))
-    is_as_it_was = bool(looking.stamp) and index.note("git") == looking.stamp and len(watched) <= _MANY
-    tip = "" if is_as_it_was else _tip(kb)
-    comparing = None if is_as_it_was or len(watched) > _MANY else _Comparing(kb, index.note("base"), tip)
-    edited = _edited(kb, looking)
-    if is_as_it_was:
-        read = index.refresh(edited=watched | edited)
-        if new := {*read, *edited} - watched:
-            _note(kb, looking.stamp, watched | new)
-        return
-    compared = comparing.ended() if comparing else None
-    if compared and looking.stamp == _stamp(kb):
-        read = index.refresh(edited=watched | edited | compared.moved | compared.doubtful)
+    edited, watched = _edited(kb, looking), looking.notes.names
+    compared = looking.compared.ended() if looking.compared else None
+    is_known = bool(looking.stamp) and looking.stamp == looking.notes.stamp
+    if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _stamp(kb))):
+        kb.index.refresh()
+        watched = _unwatched(kb) | edited | _staged(kb, looking.tip)
+    elif compared:
+        read = kb.index.refresh(edited=watched | edited | compared.moved | compared.doubtful)
         watched |= edited | compared.doubtful | (set(read) - compared.moved)
     else:
-        index.refresh()
-        watched = _unwatched(kb) | edited | _staged(kb, tip)
+        read = kb.index.refresh(edited=watched | edited)
+        if new := {*read, *edited} - watched:
+            _note(kb, Notes(looking.stamp, looking.notes.base, _json(watched | new)))
+        return
     is_sure = looking.stamp == _stamp(kb)
-    _note(kb, looking.stamp if is_sure else "", watched, tip if is_sure else "")
+    _note(kb, Notes(*(looking.stamp, looking.tip) if is_sure else ("", ""), _json(watched)))
 
 
 class Compared(NamedTuple):
@@ -81,7 +114,7 @@ class Compared(NamedTuple):
     """Files for whose content no commit vouches: staged, no longer tracked, or passed over by git."""
 
 
-class _Comparing:
+class Comparing:
     """The commands that find out which files may differ from what they were at the commit *base*.
 
     A file that git finds clean is as git's index has it, and that is as the commit has it unless it is staged. So what
@@ -89,21 +122,19 @@ class _Comparing:
     """
 
     def __init__(self, kb: KnowledgeBase, base: str, tip: str) -> None:
-        """Begin; where there is no commit on one of the sides nothing is compared."""
+        """Begin."""
         self._kb = kb
-        self._commands: tuple[Started, ...] = ()
-        if base and tip:
-            content = kb.repository.full("content")
-            self._commands = (
-                kb.repository.start("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, tip, "--", content),
-                kb.repository.start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
-                kb.repository.start("ls-files", "-v", "-z", "--", content),
-            )
+        start, content = kb.repository.start, kb.repository.full("content")
+        self.commands = (
+            start("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, tip, "--", content),
+            start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
+            start("ls-files", "-v", "-z", "--", content),
+        )
 
     def ended(self) -> Compared | None:
         """Return what was found; None where git could not tell, or it is so much that looking at all is no dearer."""
-        outputs = [command.ended() for command in self._commands]
-        if not outputs or any(output.code for output in outputs):
+        outputs = [command.ended() for command in self.commands]
+        if any(output.code for output in outputs):
             return None
         between, staged, listed = (output.out for output in outputs)
         words = iter(between.split(b"\0")[:-1])
@@ -179,12 +210,15 @@ def know(kb: KnowledgeBase, tip: str) -> None:
     kb.index.set_note("tip", tip)
 
 
-def _note(kb: KnowledgeBase, stamp: str, watched: Iterable[str], base: str | None = None) -> None:
+def _note(kb: KnowledgeBase, notes: Notes) -> None:
     with kb.index.changing():
-        kb.index.set_note("git", stamp)
-        kb.index.set_note("watched", json.dumps(sorted(path for path in watched if path.endswith(".md"))))
-        if base is not None:
-            kb.index.set_note("base", base)
+        kb.index.set_note("git", notes.stamp)
+        kb.index.set_note("base", notes.base)
+        kb.index.set_note("watched", notes.watched)
+
+
+def _json(watched: Iterable[str]) -> str:
+    return json.dumps(sorted(path for path in watched if path.endswith(".md")))
 
 
 def _edited(kb: KnowledgeBase, looking: Looking) -> set[str]:
@@ -193,7 +227,11 @@ def _edited(kb: KnowledgeBase, looking: Looking) -> set[str]:
     if len(edited) <= _MANY:
         return edited
     kb.repository.git("update-index", "-q", "--refresh", check=False)  # a copied clone: git only has never looked
-    return _own(kb, look(kb).edited.ended().out.split(b"\0")[:-1])
+    return _own(kb, _look_for_edits(kb).ended().out.split(b"\0")[:-1])
+
+
+def _look_for_edits(kb: KnowledgeBase) -> Started:
+    return kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all")
 
 
 def _own(kb: KnowledgeBase, names: Iterable[bytes]) -> set[str]:
