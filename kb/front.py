@@ -228,8 +228,9 @@ def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
     if span is None:
         return _with_new_front(text, changes)
     read, rows = _load(source, path), lines(source)
-    if read.braces:
-        raise _not_by_line(path, 2)
+    asked = next((entry for entry in read.entries.values() if rows[entry.line][: entry.column].strip(" ")), None)
+    if read.braces or asked:
+        raise _not_by_line(path, asked.line + 2 if asked else 2)
     edits = sorted(
         (_edit(rows, read.entries, key, value, newline(text), path) for key, value in changes.items()),
         key=lambda edit: (edit.first, edit.rank),
@@ -267,7 +268,7 @@ def _edit(rows: list[str], entries: Mapping[str, Entry], key: str, value: object
         new = "" if value is None else f"{lead}{entry(key, value)}{end}"
         return _Edit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
     row, last = rows[known.line], _last(rows, known)
-    if row[: known.column].strip(" ") or ":" not in row[known.key_end :]:
+    if ":" not in row[known.key_end :]:
         raise _not_by_line(path, known.line + 2)
     colon = row.index(":", known.key_end) + 1
     behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""

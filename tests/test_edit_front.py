@@ -28,12 +28,17 @@ def test_golden_edits(title: str, given_: str, expected: str) -> None:
         ("---\n{id: D001, title: x}\n---\n", 2),
         ("---\n{\nid: D001,\ntitle: x\n}\n---\n", 2),
         ("---\ntitle: x\n? id\n: D001\n---\n", 3),
+        ("---\n? title\nid: D001\n---\n", 2),
+        ("---\nid: D001\n? x\n---\n", 3),
+        ("---\n? \r\n\nid: D001\n---\n", 2),
     ],
 )
 def test_a_front_that_has_no_lines_of_its_own_is_not_edited(text: str, line: int) -> None:
     assert front(text)["id"] == "D001"
     with pytest.raises(BadRecord, match="one key a line") as caught:
         edit_front(text, {"id": "D002"}, "a.md")
+    with pytest.raises(BadRecord, match="one key a line"):
+        edit_front(text, {"tags": ["a"]}, "a.md")
     assert (caught.value.path, caught.value.line) == ("a.md", line)
 
 

@@ -347,6 +347,23 @@ def test_what_is_no_record_is_merged_by_lines_and_no_byte_is_lost(broken: bytes)
     assert merged(base, base, broken, path="a.md") == Merged(broken)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_no_markers_stand_in_the_front_of_what_is_merged_by_lines(end: str) -> None:
+    base = a_file("", "text\n").replace("\n", end)
+    ours = base.replace("Use PostgreSQL", "Use SQLite")
+    theirs = base.replace("Use PostgreSQL", "Use MySQL").replace("<!-- USER_BLOCK_END -->", "")
+    found = merge(base, ours, theirs)
+    text = found.data.decode()
+    assert front(text)["title"] == "Use PostgreSQL"
+    rows = text.split(end)
+    assert rows.index("---", 1) < rows.index("<<<<<<< ours") < rows.index("title: Use SQLite")
+    assert rows.index("=======") < rows.index("title: Use MySQL") < rows.index(">>>>>>> theirs")
+    assert front(text_of(None, ours, theirs))["title"] in ("Use SQLite", "Use MySQL")
+    unclosed = base.replace("Use PostgreSQL", "Use MySQL").replace(f"{end}---{end}", end, 1)
+    for mine, other in ((ours, unclosed), (unclosed, ours)):
+        assert text_of(base, mine, other).startswith(f"<<<<<<< ours{end}---{end}")
+
+
 def test_a_base_that_is_no_record_does_not_matter_where_the_lines_merge() -> None:
     base = a_file("", "one\n\ntwo\n").replace("kind: decision", "kind: [")
     ours = a_file("", "one\n\ntwo!\n")

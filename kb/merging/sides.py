@@ -47,7 +47,7 @@ class Ledger:
         self.conflicts.append(Conflict(place.block, place.name, _said(place, ours, theirs)))
         mine, other = self.labels
         end = newline(max(ours, theirs))
-        return f"<<<<<<< {mine}{end}{_ended(ours, end)}======={end}{_ended(theirs, end)}>>>>>>> {other}{end}"
+        return f"<<<<<<< {mine}{end}{ended(ours, end)}======={end}{ended(theirs, end)}>>>>>>> {other}{end}"
 
     def gone_from(self, ours: object, theirs: object) -> str:
         """Return how the side that has nothing (None) is called, or both."""
@@ -59,7 +59,8 @@ class Ledger:
         self.removed += other.removed
 
 
-def _ended(text: str, end: str) -> str:
+def ended(text: str, end: str) -> str:
+    """Return *text* with a line *end* behind its last line."""
     return text if not text or text.endswith(("\n", "\r")) else text + end
 
 
