@@ -56,7 +56,7 @@ def fronts(data: bytes) -> None:
 
 def _same(wanted: dict[str, object], found: dict[str, object]) -> dict[str, object]:
     """Return *wanted* with the values of *found* where they look the same: no number is like "not a number"."""
-    return {key: found[key] if repr(found.get(key)) == repr(value) else value for key, value in wanted.items()}
+    return {key: found.get(key) if repr(found.get(key)) == repr(value) else value for key, value in wanted.items()}
 
 
 def transcripts(data: bytes) -> None:

@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     line: int
     column: int
     key_end: int
-    """The column behind the key."""
+    """The column behind the key; -1 where it ends on another line than it begins."""
     last: int
     """The last line of the value; for a block scalar the empty lines behind it count."""
     value_end: int
@@ -95,7 +95,9 @@ class _Loader(_Base):  # type: ignore[misc]
         while not isinstance(key := self._next(), yaml.MappingEndEvent):
             name = self._key(key, entries)
             value = self._value(self._next())
-            entries[name] = Entry(value, key.start_mark.line, key.start_mark.column, key.end_mark.column, *self.end)
+            began, ended = key.start_mark, key.end_mark
+            behind = ended.column if ended.line == began.line else -1
+            entries[name] = Entry(value, began.line, began.column, behind, *self.end)
         return Front(entries, bool(event.flow_style))
 
     def _value(self, event: Any) -> Any:

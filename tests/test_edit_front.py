@@ -31,6 +31,9 @@ def test_golden_edits(title: str, given_: str, expected: str) -> None:
         ("---\n? title\nid: D001\n---\n", 2),
         ("---\nid: D001\n? x\n---\n", 3),
         ("---\n? \r\n\nid: D001\n---\n", 2),
+        ("---\nid: D001\n?\n\n x\n\nmine: |\n\n---\n", 5),
+        ("---\nid: D001\n?\n> \n\n---\n", 4),
+        ("---\nid: D001\n?\n 'ab: c\n d'\n: e\n---\n", 4),
     ],
 )
 def test_a_front_that_has_no_lines_of_its_own_is_not_edited(text: str, line: int) -> None:

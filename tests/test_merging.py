@@ -372,6 +372,14 @@ def test_a_base_that_is_no_record_does_not_matter_where_the_lines_merge() -> Non
     assert said(merge(base, ours, theirs.replace("two", "three")))[0].startswith("it cannot be merged as a record")
 
 
+def test_a_conflict_is_named_alike_from_both_sides() -> None:
+    ours, theirs = a_file("", "## 决策\n\nuse it\n"), a_file("", "## Decision\n\nkeep it\n")
+    assert said(merge(a_file(), ours, theirs)) == said(merge(a_file(), theirs, ours))
+    broken = ours.replace("---\n", "", 1)
+    unresolved = a_file("", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n")
+    assert said(merge(a_file(), broken, unresolved)) == said(merge(a_file(), unresolved, broken))
+
+
 def test_markers_in_the_base_are_text() -> None:
     """As git calls a driver for merges with several bases: what conflicted there is the base here."""
     base = a_file("", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n\nend\n")

@@ -110,18 +110,18 @@ def _by_lines(base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], 
 
 def _lines_and_front(base: str, ours: str, theirs: str, ledger: Ledger) -> str:
     """Return the merge of three texts by lines; no conflict markers stand in a front: they show both behind it."""
-    texts = (base, ours, theirs)
-    heads = [text[: body_start(text)] for text in texts]
-    if not (heads[1] and heads[2]):
-        text = merged_lines(*texts, ledger, Place(FILE))
+    old, mine, other = (text[: body_start(text)] for text in (base, ours, theirs))
+    if not (mine and other):
+        text = merged_lines(base, ours, theirs, ledger, Place(FILE))
         return ledger.shown(Place(FILE), ours, theirs) if ledger.conflicts and front_span(text) else text
     alone = Ledger()
-    head, shown = merged_lines(*heads, alone, Place(FILE)), ""
+    head, shown = merged_lines(old, mine, other, alone, Place(FILE)), ""
     if alone.conflicts or body_start(head) != len(head):
-        head = _readable([heads[0], *sorted(heads[1:])])
-        shown = ledger.shown(Place(FRONT, "---"), heads[1], heads[2])
-    body = merged_lines(*(text[len(top) :] for text, top in zip(texts, heads, strict=True)), ledger, Place(FILE))
-    return ended(head, newline(head)) + shown + body if shown or body else head
+        head = _readable([old, *sorted((mine, other))])
+        shown = ledger.shown(Place(FRONT, "---"), mine, other)
+    rest = (base[len(old) :], ours[len(mine) :], theirs[len(other) :])
+    body = shown + merged_lines(*rest, ledger, Place(FILE))
+    return ended(head, newline(head)) + body if body else head
 
 
 def _readable(heads: Sequence[str]) -> str:

@@ -134,7 +134,8 @@ def _merged(
         return _on_one_side(base, ours, theirs, ledger, name)
     old = base or Piece("", "", "", "", "", is_last=False)
     title = settled(old, ours, theirs).title if is_settled(old.heading, ours.heading, theirs.heading) else old.title
-    inside = " / ".join(filter(None, (name, title or ours.title)))
+    named = title or min((ours.heading, ours.title), (theirs.heading, theirs.title))[1]
+    inside = " / ".join(filter(None, (name, named)))
     heading = _heading(old, ours, theirs, ledger, inside)
     text = merged_sections(old.text, ours.text, theirs.text, ledger, inside, level + 1)
     return heading + _blank(old.lead, ours.lead, theirs.lead) + text
