@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import permutations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
@@ -23,6 +23,7 @@ from kb.errors import BadRecord
 from kb.front import body_start, edit_front, front
 from kb.markdown import read, render
 from kb.merging.record import Merged, merged
+from kb.merging.sides import all_in_order
 from kb.record import Record, Section, Status
 
 Edit = Callable[[str], str]
@@ -297,6 +298,17 @@ def test_additions_never_conflict_and_come_out_the_same_in_any_order(base: str, 
         fields = (frozenset(getattr(record, key)) for key in ("tags", "impact", "sources"))
         outcomes.add((*fields, tuple(sorted(rows_of(text)))))
     assert len(outcomes) == 1
+
+
+orders = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
+
+
+@given(orders, orders, orders)
+@example(["c", "e", "a"], ["a", "c"], ["a", "e"])
+def test_names_stand_in_one_order_whichever_side_is_ours(base: list[str], ours: list[str], theirs: list[str]) -> None:
+    found = all_in_order(base, ours, theirs)
+    assert found == all_in_order(base, theirs, ours)
+    assert sorted(found) == sorted({*base, *ours, *theirs})
 
 
 # -- texts as nobody would like to merge them ------------------------------------------------------

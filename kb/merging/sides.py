@@ -140,7 +140,7 @@ def _known_in_order(old: list[str], ours: Collection[str], theirs: Collection[st
     moved = [side for side in (mine, other) if side != _only(old, side)]
     if not moved or (len(moved) == 2 and _only(mine, other) != _only(other, mine)):
         return old
-    led = dict.fromkeys(moved[0])
+    led = dict.fromkeys(max(moved, key=_fullest))
     last: str | None = None
     missing: dict[str | None, list[str]] = {}
     for name in old:
@@ -150,6 +150,10 @@ def _known_in_order(old: list[str], ours: Collection[str], theirs: Collection[st
     for name in led:
         found += [name, *missing[name]]
     return found
+
+
+def _fullest(names: list[str]) -> tuple[int, list[str]]:
+    return len(names), names
 
 
 def _only(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
