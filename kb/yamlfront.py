@@ -96,9 +96,10 @@ class _Loader(_Base):  # type: ignore[misc]
             name = self._key(key, entries)
             value = self._value(self._next())
             began, ended = key.start_mark, key.end_mark
-            behind = ended.column if ended.line == began.line else -1
-            entries[name] = Entry(value, began.line, began.column, behind, *self.end)
-        return Front(entries, bool(event.flow_style))
+            key_end = ended.column if ended.line == began.line else -1
+            entries[name] = Entry(value, began.line, began.column, key_end, *self.end)
+        behind: Any = key.end_mark
+        return Front(_apart(entries, behind.line + (behind.column > 0)), bool(event.flow_style))
 
     def _value(self, event: Any) -> Any:
         if isinstance(event, yaml.ScalarEvent):
@@ -156,6 +157,18 @@ class _Loader(_Base):  # type: ignore[misc]
         if getattr(event, "tag", None) is not None:
             raise YamlError("tags are not allowed", _line(event))
         return event
+
+
+def _apart(entries: dict[str, Entry], end: int) -> dict[str, Entry]:
+    """Return *entries*, none of which reaches into the next or to the *end*, the line behind the last of all.
+
+    A value that is not written (`? key`) ends for the parser where it sees so: at what follows.
+    """
+    following = [*(entry.line for entry in entries.values()), end][1:]
+    for (name, entry), line in zip(entries.items(), following, strict=True):
+        if entry.last >= line > entry.line:
+            entries[name] = entry._replace(last=line - 1, value_end=-1)
+    return entries
 
 
 def load(source: str, max_depth: int) -> Front:

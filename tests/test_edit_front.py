@@ -45,6 +45,14 @@ def test_a_front_that_has_no_lines_of_its_own_is_not_edited(text: str, line: int
     assert (caught.value.path, caught.value.line) == ("a.md", line)
 
 
+def test_a_value_ends_before_the_next_key() -> None:
+    text = "---\nid: D001\ntags:\n- ? yes\ntitle: x\nmine:\n- ? no\n---\n"
+    assert edit_front(text, {"tags": ["a"]}) == text.replace("tags:\n- ? yes\n", "tags: [a]\n")
+    assert edit_front(text, {"mine": "b"}) == text.replace("mine:\n- ? no\n", "mine: b\n")
+    assert edit_front(text, {"new": "c"}) == text.replace("no\n", "no\nnew: c\n")
+    assert edit_front(text, {"impact": ["a"]}) == text.replace("yes\n", "yes\nimpact: [a]\n")
+
+
 def test_an_indented_front_stays_indented() -> None:
     text = "---\n  id: D001\n  title: x\n---\n"
     assert (

@@ -44,6 +44,7 @@ class KnowledgeBase:
         self.environment = environment
         self.now = now
         self.state = State(self.root, environment)
+        self.state.refuse_links()
         self.config = settings.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
         self._index: Index | None = None

@@ -140,7 +140,8 @@ def _known_in_order(old: list[str], ours: Collection[str], theirs: Collection[st
     moved = [side for side in (mine, other) if side != _only(old, side)]
     if not moved or (len(moved) == 2 and _only(mine, other) != _only(other, mine)):
         return old
-    led = dict.fromkeys(max(moved, key=_fullest))
+    leading: list[str] = max(moved, key=_fullest)
+    led = dict.fromkeys(leading)
     last: str | None = None
     missing: dict[str | None, list[str]] = {}
     for name in old:
