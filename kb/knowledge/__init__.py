@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kb import config as settings
 from kb.errors import BadRecord, KbError, NoKnowledgeBase
-from kb.home import found
+from kb.home import found, passed_over
 from kb.kinds import KINDS
 from kb.knowledge.lookup import one_named, unreadable
 from kb.knowledge.names import CONTENT
@@ -56,7 +56,8 @@ class KnowledgeBase:
     ) -> KnowledgeBase:
         """Open the knowledge base that holds for the folder *start* (default: the current one).
 
-        In this order: `$KB_HOME`; the nearest folder with a `kb.toml`; `~/.kb`. Raise NoKnowledgeBase if there is none.
+        In this order: `$KB_HOME`; the nearest folder with a `kb.toml` that nobody else has laid there; `~/.kb`. Raise
+        NoKnowledgeBase if there is none.
         """
         environment = os.environ if environment is None else environment
         root = found(start or os.getcwd(), environment)
@@ -64,6 +65,9 @@ class KnowledgeBase:
             said = say("$KB_HOME names {path}, which is not a knowledge base", path=environment["KB_HOME"])
             raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=environment["KB_HOME"]))
         if root is None:
+            if over := passed_over(start or os.getcwd(), environment):
+                said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, settings.FILE))
+                raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
             raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
         return cls(root, environment, now)
 
