@@ -980,6 +980,11 @@ DOORS: dict[str, str] = {
     "No session is archived yet.": "还没有归档的会话。",
     "the wiki cannot be built: {problem}": "无法生成 wiki：{problem}",
     "the wiki cannot be served: {problem}": "无法提供 wiki 服务：{problem}",
+    "there is no {path} beside kb.toml": "kb.toml 旁边没有 {path}",
+    "leave out --own-config": "去掉 --own-config",
+    "mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config": (
+        "没有使用 mkdocs.yml：它可以指定要运行的程序；若信任它：--own-config"
+    ),
     "the plugin kb is not switched on": "没有启用插件 kb",
     "add it there under plugins: - kb": "请在其 plugins 下加入：- kb",
     "the wiki cannot be built over the knowledge base itself": "不能把 wiki 生成到知识库本身之上",
