@@ -98,7 +98,7 @@ def load(root: str, cache: str = "") -> Config:
         stat = os.stat(path)
     except FileNotFoundError:
         return Config()
-    stamp = [stat.st_mtime_ns, stat.st_size]
+    stamp = [stat.st_mtime_ns, stat.st_size, stat.st_ctime_ns]  # the last one no archive or copy can set
     kept = _cached(cache, stamp)
     if kept is not None:
         return config_of(kept, path)

@@ -228,8 +228,9 @@ def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
     if span is None:
         return _with_new_front(text, changes)
     read, rows = _load(source, path), lines(source)
-    if read.braces:
-        raise _not_by_line(path, 2)
+    other = next((entry for entry in read.entries.values() if not _begins_a_row(rows[entry.line], entry)), None)
+    if read.braces or other:
+        raise _not_by_line(path, other.line + 2 if other and not read.braces else 2)
     edits = sorted(
         (_edit(rows, read.entries, key, value, newline(text), path) for key, value in changes.items()),
         key=lambda edit: (edit.first, edit.rank),
@@ -239,6 +240,11 @@ def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
     if not all(edit.new for edit in edits) and not _holds(new, others):
         new = "".join(_applied(rows, [_with_gap(rows, edit) for edit in edits]))
     return text[: span.start] + new + text[span.end :]
+
+
+def _begins_a_row(row: str, entry: Entry) -> bool:
+    """Tell whether *row* has nothing before the key of *entry*, and its colon right behind it."""
+    return not row[: entry.column].strip(" ") and row[entry.key_end :].lstrip(" \t").startswith(":")
 
 
 class _Edit(NamedTuple):
@@ -267,8 +273,6 @@ def _edit(rows: list[str], entries: Mapping[str, Entry], key: str, value: object
         new = "" if value is None else f"{lead}{entry(key, value)}{end}"
         return _Edit(place, place, new, KEYS.index(key) if key in KEYS else len(KEYS))
     row, last = rows[known.line], _last(rows, known)
-    if row[: known.column].strip(" ") or ":" not in row[known.key_end :]:
-        raise _not_by_line(path, known.line + 2)
     colon = row.index(":", known.key_end) + 1
     behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""
     comment = _COMMENT.match(row, colon) or _COMMENT.match(behind)

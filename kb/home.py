@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 FILE = "kb.toml"
 
@@ -11,17 +11,49 @@ FILE = "kb.toml"
 def found(start: str, environment: Mapping[str, str]) -> str | None:
     """Return the root of the knowledge base that holds for *start*, or None.
 
-    In this order: `$KB_HOME`; the nearest folder above with a `kb.toml`; `~/.kb`.
+    In this order: `$KB_HOME`; the nearest folder above with a `kb.toml`, if `is_trusted`; `~/.kb`.
     """
     if home := environment.get("KB_HOME"):
         return home if os.path.isfile(os.path.join(home, FILE)) else None
+    for folder in _above(start):
+        if is_trusted(folder, environment):
+            return folder
+    user = user_home(environment)
+    return user if os.path.isfile(os.path.join(user, FILE)) else None
+
+
+def passed_over(start: str, environment: Mapping[str, str]) -> str:
+    """Return the nearest folder above *start* whose `kb.toml` is not believed; "" where there is none."""
+    if environment.get("KB_HOME"):
+        return ""
+    nearest = next(_above(start), "")
+    return "" if not nearest or is_trusted(nearest, environment) else nearest
+
+
+def is_trusted(folder: str, environment: Mapping[str, str]) -> bool:
+    """Tell whether nobody but the user and root can have laid a knowledge base into *folder*.
+
+    Folder and `kb.toml` belong to them, and a folder of root's is none that everybody writes to, as `/tmp` is. Under
+    `sudo` its caller is the user, too.
+    """
+    try:
+        place, file = os.stat(folder), os.stat(os.path.join(folder, FILE), follow_symlinks=False)
+    except OSError:
+        return False
+    user, caller = os.getuid(), environment.get("SUDO_UID", "")
+    mine = {user, int(caller)} if not user and caller.isdecimal() else {user}
+    is_everybodys = place.st_uid not in mine and bool(place.st_mode & 0o002)
+    return {place.st_uid, file.st_uid} <= mine | {0} and not is_everybodys
+
+
+def _above(start: str) -> Iterator[str]:
+    """Yield the folders from *start* up that have a `kb.toml`."""
     folder = os.path.abspath(start)
-    while not os.path.isfile(os.path.join(folder, FILE)):
-        if folder == os.path.dirname(folder):
-            user = user_home(environment)
-            return user if os.path.isfile(os.path.join(user, FILE)) else None
-        folder = os.path.dirname(folder)
-    return folder
+    while True:
+        if os.path.isfile(os.path.join(folder, FILE)):
+            yield folder
+        if folder == (folder := os.path.dirname(folder)):
+            return
 
 
 def user_home(environment: Mapping[str, str]) -> str:

@@ -77,9 +77,10 @@ def render(record: Record, language: str = "en") -> str:
 
 def settled(record: Record, language: str = "en") -> Record:
     """Return what `read` would give of `render(record, language)`, without the cost of reading YAML."""
+    headings = [title_of(_heading(section, language)) for section in record.sections]
     parts = (
-        Section(s.name, title_of(_heading(s, language)), line_feeds(escape(s.text)).strip("\n"))
-        for s in record.sections
+        Section(section_named(heading), heading, line_feeds(escape(section.text)).strip("\n"))
+        for heading, section in zip(headings, record.sections, strict=True)
     )
     return record._replace(title=one_line(record.title), sections=tuple(parts), user=contained(record.user))
 

@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     line: int
     column: int
     key_end: int
-    """The column behind the key."""
+    """The column behind the key; -1 where it ends on another line than it begins."""
     last: int
     """The last line of the value; for a block scalar the empty lines behind it count."""
     value_end: int
@@ -95,8 +95,11 @@ class _Loader(_Base):  # type: ignore[misc]
         while not isinstance(key := self._next(), yaml.MappingEndEvent):
             name = self._key(key, entries)
             value = self._value(self._next())
-            entries[name] = Entry(value, key.start_mark.line, key.start_mark.column, key.end_mark.column, *self.end)
-        return Front(entries, bool(event.flow_style))
+            began, ended = key.start_mark, key.end_mark
+            key_end = ended.column if ended.line == began.line else -1
+            entries[name] = Entry(value, began.line, began.column, key_end, *self.end)
+        behind: Any = key.end_mark
+        return Front(_apart(entries, behind.line + (behind.column > 0)), bool(event.flow_style))
 
     def _value(self, event: Any) -> Any:
         if isinstance(event, yaml.ScalarEvent):
@@ -154,6 +157,18 @@ class _Loader(_Base):  # type: ignore[misc]
         if getattr(event, "tag", None) is not None:
             raise YamlError("tags are not allowed", _line(event))
         return event
+
+
+def _apart(entries: dict[str, Entry], end: int) -> dict[str, Entry]:
+    """Return *entries*, none of which reaches into the next or to the *end*, the line behind the last of all.
+
+    A value that is not written (`? key`) ends for the parser where it sees so: at what follows.
+    """
+    following = [*(entry.line for entry in entries.values()), end][1:]
+    for (name, entry), line in zip(entries.items(), following, strict=True):
+        if entry.last >= line > entry.line:
+            entries[name] = entry._replace(last=line - 1, value_end=-1)
+    return entries
 
 
 def load(source: str, max_depth: int) -> Front:

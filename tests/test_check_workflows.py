@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from command_line import run
+from conftest import git
 
 from kb.cli.comment import MARK
 from kb.knowledge.workflows import workflows
@@ -53,6 +55,18 @@ def test_each_host_gets_its_files() -> None:
     assert sorted(workflows()) == [".github/workflows/kb.yml", ".pre-commit-config.yaml"]
     assert sorted(workflows("git@github.com:a/b")) == sorted(workflows())
     assert sorted(workflows("https://GitLab.example/a/b")) == [".gitlab/kb-ci.yml", ".pre-commit-config.yaml"]
+
+
+@pytest.mark.parametrize("remote", ["", "git@github.com:a/b", "https://gitlab.example/a/b", "git@gitlab.com:a/b.git"])
+def test_a_new_knowledge_base_gets_those_of_its_remotes_host(tmp_path: Path, remote: str) -> None:
+    git(tmp_path, "init", "-q", "shop")
+    if remote:
+        git(tmp_path / "shop", "remote", "add", "origin", remote)
+    done = run(tmp_path / "shop", "init", "--here", "--ci")
+    assert done.code == 0
+    for path, data in workflows(remote).items():
+        assert (tmp_path / "shop" / path).read_bytes() == data and path in done.error
+    assert (tmp_path / "shop" / ".github").exists() == ("gitlab" not in remote)
 
 
 def test_only_the_job_that_comments_may_write_and_it_sees_no_files() -> None:

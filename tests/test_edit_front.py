@@ -28,13 +28,29 @@ def test_golden_edits(title: str, given_: str, expected: str) -> None:
         ("---\n{id: D001, title: x}\n---\n", 2),
         ("---\n{\nid: D001,\ntitle: x\n}\n---\n", 2),
         ("---\ntitle: x\n? id\n: D001\n---\n", 3),
+        ("---\n? title\nid: D001\n---\n", 2),
+        ("---\nid: D001\n? x\n---\n", 3),
+        ("---\n? \r\n\nid: D001\n---\n", 2),
+        ("---\nid: D001\n?\n\n x\n\nmine: |\n\n---\n", 5),
+        ("---\nid: D001\n?\n> \n\n---\n", 4),
+        ("---\nid: D001\n?\n 'ab: c\n d'\n: e\n---\n", 4),
     ],
 )
 def test_a_front_that_has_no_lines_of_its_own_is_not_edited(text: str, line: int) -> None:
     assert front(text)["id"] == "D001"
     with pytest.raises(BadRecord, match="one key a line") as caught:
         edit_front(text, {"id": "D002"}, "a.md")
+    with pytest.raises(BadRecord, match="one key a line"):
+        edit_front(text, {"tags": ["a"]}, "a.md")
     assert (caught.value.path, caught.value.line) == ("a.md", line)
+
+
+def test_a_value_ends_before_the_next_key() -> None:
+    text = "---\nid: D001\ntags:\n- ? yes\ntitle: x\nmine:\n- ? no\n---\n"
+    assert edit_front(text, {"tags": ["a"]}) == text.replace("tags:\n- ? yes\n", "tags: [a]\n")
+    assert edit_front(text, {"mine": "b"}) == text.replace("mine:\n- ? no\n", "mine: b\n")
+    assert edit_front(text, {"new": "c"}) == text.replace("no\n", "no\nnew: c\n")
+    assert edit_front(text, {"impact": ["a"]}) == text.replace("yes\n", "yes\nimpact: [a]\n")
 
 
 def test_an_indented_front_stays_indented() -> None:

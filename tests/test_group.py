@@ -148,11 +148,15 @@ def test_one_that_gets_the_lock_with_its_answer_takes_the_answer(kb: KnowledgeBa
     assert git(root, "rev-list", "--count", "HEAD") == heads
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"candidates": 3}', "\0", '{"candidates": [{"kind": 1}]}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"clone": "*"}', '{"clone": "*", "candidates": 3}', "\0",
+     '{"clone": "*", "by": {}, "candidates": [{"kind": 1}], "folder": "", "masked": []}'],
+)  # fmt: skip
 def test_a_request_that_cannot_be_read_is_left_to_its_writer(kb: KnowledgeBase, text: str) -> None:
     waiting(kb, candidate(1))
     path = Path(kb.state.path("queue", queue(kb)[0]))
-    path.write_text(text)
+    path.write_text(text.replace("*", kb.state.clone))
     assert write(kb, 0).verdict == "created"
     assert queue(kb) == [f"{path.name}.own"]
 

@@ -15,6 +15,7 @@ GROUND = [
     "words",
     "words_zh",
     "home",
+    "jsonbytes",
     "errors",
     "record",
     "kinds",

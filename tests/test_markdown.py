@@ -74,6 +74,12 @@ def test_a_rendered_record_reads_back_the_same(record: Record, language: str) ->
     assert render(found, "zh") == render(found, "en"), "headings stay as they are written"
 
 
+def test_a_heading_that_is_cleaned_names_what_it_then_says() -> None:
+    record = Record("D001", "decision", "x", sections=(Section("", "\x04Why", "It is fast."),))
+    assert read(render(record).encode()) == settled(record)
+    assert settled(record).section("why") == "It is fast."
+
+
 def test_how_a_record_looks() -> None:
     record = Record(
         "D001", "decision", "选用 PostgreSQL\n作为数据库", "project/shop", "accepted", tags=("后端",),

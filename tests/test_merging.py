@@ -347,12 +347,38 @@ def test_what_is_no_record_is_merged_by_lines_and_no_byte_is_lost(broken: bytes)
     assert merged(base, base, broken, path="a.md") == Merged(broken)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_no_markers_stand_in_the_front_of_what_is_merged_by_lines(end: str) -> None:
+    base = a_file("", "text\n").replace("\n", end)
+    ours = base.replace("Use PostgreSQL", "Use SQLite")
+    theirs = base.replace("Use PostgreSQL", "Use MySQL").replace("<!-- USER_BLOCK_END -->", "")
+    found = merge(base, ours, theirs)
+    text = found.data.decode()
+    assert front(text)["title"] == "Use PostgreSQL"
+    rows = text.split(end)
+    assert rows.index("---", 1) < rows.index("<<<<<<< ours") < rows.index("title: Use SQLite")
+    assert rows.index("=======") < rows.index("title: Use MySQL") < rows.index(">>>>>>> theirs")
+    assert front(text_of(None, ours, theirs))["title"] in ("Use SQLite", "Use MySQL")
+    unclosed = base.replace("Use PostgreSQL", "Use MySQL").replace(f"{end}---{end}", end, 1)
+    for mine, other in ((ours, unclosed), (unclosed, ours)):
+        assert text_of(base, mine, other).startswith(f"<<<<<<< ours{end}---{end}")
+
+
 def test_a_base_that_is_no_record_does_not_matter_where_the_lines_merge() -> None:
     base = a_file("", "one\n\ntwo\n").replace("kind: decision", "kind: [")
     ours = a_file("", "one\n\ntwo!\n")
     theirs = a_file("", "One\n\ntwo\n")
     assert merge(base, ours, theirs) == Merged(a_file("", "One\n\ntwo!\n").encode())
     assert said(merge(base, ours, theirs.replace("two", "three")))[0].startswith("it cannot be merged as a record")
+
+
+def test_a_conflict_is_named_alike_from_both_sides() -> None:
+    ours, theirs = a_file("", "## 决策\n\nuse it\n"), a_file("", "## Decision\n\nkeep it\n")
+    for base in (a_file(), a_file("", "## Decision\n\nuse\n")):
+        assert said(merge(base, ours, theirs)) == said(merge(base, theirs, ours))
+    broken = ours.replace("---\n", "", 1)
+    unresolved = a_file("", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n")
+    assert said(merge(a_file(), broken, unresolved)) == said(merge(a_file(), unresolved, broken))
 
 
 def test_markers_in_the_base_are_text() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import permutations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
@@ -20,9 +20,10 @@ from kb.blocks import (
     replace_machine,
 )  # fmt: skip
 from kb.errors import BadRecord
-from kb.front import edit_front, front
+from kb.front import body_start, edit_front, front
 from kb.markdown import read, render
 from kb.merging.record import Merged, merged
+from kb.merging.sides import all_in_order
 from kb.record import Record, Section, Status
 
 Edit = Callable[[str], str]
@@ -299,6 +300,17 @@ def test_additions_never_conflict_and_come_out_the_same_in_any_order(base: str, 
     assert len(outcomes) == 1
 
 
+orders = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
+
+
+@given(orders, orders, orders)
+@example(["c", "e", "a"], ["a", "c"], ["a", "e"])
+def test_names_stand_in_one_order_whichever_side_is_ours(base: list[str], ours: list[str], theirs: list[str]) -> None:
+    found = all_in_order(base, ours, theirs)
+    assert found == all_in_order(base, theirs, ours)
+    assert sorted(found) == sorted({*base, *ours, *theirs})
+
+
 # -- texts as nobody would like to merge them ------------------------------------------------------
 
 
@@ -346,3 +358,18 @@ def test_no_text_breaks_a_merge(three: tuple[str, str, str], has_base: bool) -> 
     assert one.conflicts == other.conflicts
     if not one.conflicts and ours != theirs and base not in (ours, theirs):
         read(one.data)
+    assert not MARKERS.search(one.data.decode()[: body_start(one.data.decode())])
+
+
+@given(nasty_sides(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=3))
+@settings(max_examples=200)
+def test_no_marker_stands_in_a_front_where_rows_of_it_are_gone(
+    three: tuple[str, str, str], gone: list[tuple[int, int]]
+) -> None:
+    rows = [text.splitlines(keepends=True) for text in three]
+    for side, place in gone:
+        del rows[side][place : place + 1]
+    base, ours, theirs = ("".join(side) for side in rows)
+    text = text_of(base, ours, theirs)
+    assert not MARKERS.search(text[: body_start(text)])
+    assert parts_between_markers(text) == parts_between_markers(text_of(base, theirs, ours))

@@ -69,13 +69,15 @@ def test_the_scope_is_that_of_the_caller(
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"{", b"[]", b"7", b"\xff\xfe", b'{"folder": "/"}', b'{"folder": "/", "candidates": 3}',
-        b'{"folder": "/", "candidates": [{"kind": "x"}]}', b'{"save": {}}', b"[" * 100_000,
+        b"", b"{", b"[]", b"7", b"\xff\xfe", b'{"clone": "*", "folder": "/"}', b'{"folder": "/"}', b"[" * 100_000,
+        b'{"clone": "*", "folder": "/", "candidates": 3}', b'{"clone": "*", "save": {}}',
+        b'{"clone": "*", "folder": "/", "candidates": [{"kind": "x"}]}',
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_set_aside_and_named(kb: KnowledgeBase, root: Path, busy: Path, data: bytes) -> None:
     spooled(kb, busy, decision(0))
     bad = root / ".kb" / "spool" / "00000000000001-1-1.json"
+    data = data.replace(b"*", kb.state.clone.encode())
     bad.write_bytes(data)
     verdict = one(kb, decision(1))
     assert verdict.verdict == "created" and any(bad.name in reason for reason in verdict.reasons)

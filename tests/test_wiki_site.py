@@ -1,5 +1,6 @@
 """The wiki as a site: its links, its settings, and its search in a real browser."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag
 
 import pytest
+from command_line import run
 from test_wiki import ATTACK, Archived, Seen, record
 
 from kb.config import Config
@@ -133,7 +135,7 @@ def test_a_site_of_its_own_keeps_its_settings_and_pages(tmp_path: Path) -> None:
     (tmp_path / "docs" / "guide.md").write_text("# Guide\n", "utf-8")
     (tmp_path / "mkdocs.yml").write_text("site_name: Ours\ntheme: material\nplugins: [search, kb]\n", "utf-8")
     kb = Shelf(str(tmp_path), Config(), (record("D001", "first"),))
-    build(kb, str(tmp_path / "site"))  # type: ignore[arg-type]
+    build(kb, str(tmp_path / "site"), own_config=True)  # type: ignore[arg-type]
     guide = (tmp_path / "site/guide/index.html").read_text("utf-8")
     assert "<title>Guide - Ours</title>" in guide
     assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/decision/"' in guide
@@ -145,7 +147,7 @@ def test_a_site_without_the_plugin_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "mkdocs.yml").write_text("site_name: Ours\n", "utf-8")
     with pytest.raises(BadInput, match="the plugin kb is not switched on") as caught:
-        build(Shelf(str(tmp_path), Config(), ()), str(tmp_path / "site"))  # type: ignore[arg-type]
+        build(Shelf(str(tmp_path), Config(), ()), str(tmp_path / "site"), own_config=True)  # type: ignore[arg-type]
     assert "- kb" in str(caught.value.hint)
 
 
@@ -155,8 +157,43 @@ def test_strict_names_the_broken_link(tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text("site_name: Ours\ntheme: material\nplugins: [search, kb]\n", "utf-8")
     kb = Shelf(str(tmp_path), Config(), (record("D001"),))
     with pytest.raises(KbError, match=r"gone\.md"):
-        build(kb, str(tmp_path / "site"))  # type: ignore[arg-type]
-    build(kb, str(tmp_path / "site"), strict=False)  # type: ignore[arg-type]
+        build(kb, str(tmp_path / "site"), own_config=True)  # type: ignore[arg-type]
+    build(kb, str(tmp_path / "site"), strict=False, own_config=True)  # type: ignore[arg-type]
+
+
+TRAPS = {
+    "a hook": "hooks: [trap.py]\n",
+    "a name": "markdown_extensions:\n- toc: {slugify: !!python/name:trap.slugify }\n",
+    "a template": "theme: {name: material, custom_dir: over}\n",
+    "a base": "INHERIT: other.yml\n",
+}
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_what_a_knowledge_base_names_for_its_site_is_run_only_after_a_yes(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trap: str
+) -> None:
+    mark = tmp_path / "ran"
+    monkeypatch.syspath_prepend(str(root))
+    (root / "docs").mkdir()
+    (root / "docs" / "index.md").write_text("# Here\n", "utf-8")
+    (root / "over").mkdir()
+    (root / "over" / "main.html").write_text(f"{{{{ cycler.__init__.__globals__.os.makedirs('{mark}') }}}}", "utf-8")
+    program = f"import os\nos.makedirs({str(mark)!r}, exist_ok=True)\ndef slugify(*_): return 'x'\n"
+    (root / "trap.py").write_text(program, "utf-8")
+    (root / "other.yml").write_text("hooks: [trap.py]\n", "utf-8")
+    (root / "mkdocs.yml").write_text(f"site_name: Theirs\nplugins: [kb]\n{TRAPS[trap]}", "utf-8")
+    done = run(root, "wiki", "build", "-o", str(tmp_path / "one"))
+    assert done.code == 0 and not mark.exists() and "Theirs" not in Path(done.out.strip()).read_text("utf-8")
+    assert "--own-config" in done.error and "programs to run" in done.error
+    with contextlib.suppress(Exception):  # what a template does may end badly, and has been done
+        run(root, "wiki", "build", "-o", str(tmp_path / "other"), "--own-config", "--no-strict")
+    assert mark.exists(), "the trap is one"
+
+
+def test_who_asks_for_settings_that_are_not_there_is_told_so(root: Path, tmp_path: Path) -> None:
+    done = run(root, "wiki", "build", "-o", str(tmp_path / "site"), "--own-config")
+    assert done.code == 1 and "there is no mkdocs.yml" in done.error and not (tmp_path / "site").exists()
 
 
 @pytest.mark.parametrize("where", [".", "..", "docs"])

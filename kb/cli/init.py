@@ -15,7 +15,11 @@ from kb.words import say
 @click.option("--here", is_flag=True, help="In the current folder, inside the code repository that is there.")
 @click.option("--name", default="", help="What it is called.")
 @click.option("--language", type=click.Choice(["en", "zh"]), default=None, help="Language of headings and messages.")
-@click.option("--ci", is_flag=True, help="Add a GitHub workflow and a pre-commit configuration that run kb check.")
+@click.option(
+    "--ci",
+    is_flag=True,
+    help="Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.",
+)
 def command(path: str | None, here: bool, name: str, language: str | None, ci: bool) -> None:
     """Make a knowledge base at PATH, here, or, without either, where --kb or $KB_HOME says, else in ~/.kb.
 

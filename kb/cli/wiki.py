@@ -7,9 +7,16 @@ import click
 from kb.cli.door import with_kb
 from kb.cli.prints import name_broken
 from kb.values import TYPE_CHECKING
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+
+
+own_option = click.option(
+    "--own-config", is_flag=True,
+    help="Use the mkdocs.yml of the knowledge base; it runs the plugins, hooks and templates that it names.",
+)  # fmt: skip
 
 
 @click.group(short_help="Build or serve the wiki.")
@@ -20,23 +27,34 @@ def command() -> None:
 @command.command("build", short_help="Build the wiki.")
 @click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
 @click.option("--strict/--no-strict", default=True, show_default=True, help="Take warnings of mkdocs for errors.")
+@own_option
 @with_kb
-def build(kb: KnowledgeBase, out: str, strict: bool) -> None:
+def build(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
     """Build the wiki as files that a browser opens, and print the path of the first page."""
     from kb.wiki.build import build as built
 
-    kb.records()
-    name_broken(kb)
-    click.echo(built(kb, out, strict))
+    _begin(kb, own_config)
+    click.echo(built(kb, out, strict, own_config=own_config))
 
 
 @command.command("serve", short_help="Serve the wiki.")
 @click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
+@own_option
 @with_kb
-def serve(kb: KnowledgeBase, address: str) -> None:
+def serve(kb: KnowledgeBase, address: str, own_config: bool) -> None:
     """Show the wiki in a browser until you stop it; it follows the records as they change."""
     from kb.wiki.build import serve as served
 
+    _begin(kb, own_config)
+    served(kb, address, own_config=own_config)
+
+
+def _begin(kb: KnowledgeBase, own_config: bool) -> None:
+    """Name what the wiki will do without: broken records, and settings that nobody has said yes to."""
+    from kb.wiki.build import has_own_config
+
     kb.records()
     name_broken(kb)
-    served(kb, address)
+    if has_own_config(kb) and not own_config:
+        said = say("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
+        click.echo(f"kb: {kb.words(said)}", err=True)

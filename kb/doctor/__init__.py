@@ -17,6 +17,7 @@ from kb import markdown
 from kb.doctor import traces
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
 from kb.errors import KbError
+from kb.home import passed_over
 from kb.hosts import install
 from kb.knowledge import KnowledgeBase
 from kb.knowledge import failures as kept_failures
@@ -145,6 +146,10 @@ def settings(place: Place) -> Found:
         hint = place.problem.hint
         message = say("{problem}", problem=_with_place(place.problem))
         return Found(FAILED, message, hint if str(hint) else say("mend {path}", path="kb.toml"))
+    if over := passed_over(place.folder, place.environment):
+        said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, "kb.toml"))
+        remedy = say("if you trust its owner, name it: KB_HOME={path}", path=over)
+        return Found(NOTE if place.root else FAILED, said, remedy)
     if not place.root:
         return Found(FAILED, say("there is no knowledge base here"), say("make one: kb init"))
     return Found(OK, say("{path}", path=os.path.join(place.root, "kb.toml")))

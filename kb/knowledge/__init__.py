@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kb import config as settings
 from kb.errors import BadRecord, KbError, NoKnowledgeBase
-from kb.home import found
+from kb.home import found, passed_over
 from kb.kinds import KINDS
 from kb.knowledge.lookup import one_named, unreadable
 from kb.knowledge.names import CONTENT
@@ -44,6 +44,7 @@ class KnowledgeBase:
         self.environment = environment
         self.now = now
         self.state = State(self.root, environment)
+        self.state.refuse_links()
         self.config = settings.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
         self._index: Index | None = None
@@ -55,7 +56,8 @@ class KnowledgeBase:
     ) -> KnowledgeBase:
         """Open the knowledge base that holds for the folder *start* (default: the current one).
 
-        In this order: `$KB_HOME`; the nearest folder with a `kb.toml`; `~/.kb`. Raise NoKnowledgeBase if there is none.
+        In this order: `$KB_HOME`; the nearest folder with a `kb.toml` that nobody else has laid there; `~/.kb`. Raise
+        NoKnowledgeBase if there is none.
         """
         environment = os.environ if environment is None else environment
         root = found(start or os.getcwd(), environment)
@@ -63,6 +65,9 @@ class KnowledgeBase:
             said = say("$KB_HOME names {path}, which is not a knowledge base", path=environment["KB_HOME"])
             raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=environment["KB_HOME"]))
         if root is None:
+            if over := passed_over(start or os.getcwd(), environment):
+                said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, settings.FILE))
+                raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
             raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
         return cls(root, environment, now)
 

@@ -11,13 +11,14 @@ from kb.checking.findings import Finding, Key, Source, Surroundings, Text, Versi
 from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
+from kb.errors import Busy, GitFailed
 from kb.knowledge import revisions
 from kb.knowledge.archive import session_file
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.neighbours import MOST, Neighbours
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Status
-from kb.store.git.command import run, scrubbed
+from kb.store.git.repository import Repository
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said
@@ -134,10 +135,21 @@ def _projects(kb: KnowledgeBase) -> dict[str, str]:
 
 
 def _tracked(kb: KnowledgeBase, top: str) -> list[str]:
-    output = run(
-        ["git", "-C", top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], scrubbed(kb.environment)
-    )
-    return [name for name in os.fsdecode(output.out).split("\0") if name] if output.code == 0 else list(_files(top))
+    names = _asked(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(_files(top))
+
+
+def _asked(kb: KnowledgeBase, top: str, *arguments: str) -> bytes | None:
+    """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
+
+    The repository is any that work was done in: what its settings name is not run.
+    """
+    try:
+        repository = Repository(top, kb.environment)
+        output = repository.output(arguments) if repository.top == top else None
+    except (GitFailed, Busy):
+        return None
+    return output.out if output and not output.code else None
 
 
 def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
@@ -156,23 +168,11 @@ def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, fl
 
 def _log(kb: KnowledgeBase, top: str, since: str) -> list[tuple[str, str, int]]:
     """Return day, path and number of changed lines of every change in the repository *top* after the day *since*."""
-    words = [
-        "git",
-        "-C",
-        top,
-        "-c",
-        "core.quotePath=false",
-        "log",
-        f"--since={since}T23:59:59",
-        "--format=@%cs",
-        "--numstat",
-        "--no-renames",
-        "--no-ext-diff",
-    ]
-    output = run(words, scrubbed(kb.environment))
+    words = ("log", f"--since={since}T23:59:59", "--format=@%cs", "--numstat", "--no-renames")
+    said = _asked(kb, top, "-c", "core.quotePath=false", *words) or b""
     rows: list[tuple[str, str, int]] = []
     day = ""
-    for line in output.out.decode("utf-8", "replace").splitlines():
+    for line in said.decode("utf-8", "replace").splitlines():
         if line.startswith("@"):
             day = line[1:]
         elif line.count("\t") == 2:

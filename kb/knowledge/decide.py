@@ -17,7 +17,7 @@ from kb.record import Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.checkout import Changes
 from kb.store.git.lines import differences, tree_of
-from kb.store.git.repository import Head, LostRace, Move, message
+from kb.store.git.repository import Head, LostRace, Move, Repository, message
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -193,10 +193,16 @@ def request(kb: KnowledgeBase, name: str, remote: str, *, open_it: bool) -> list
     command = opening(url, review.branch, target, title, reasons(kb, review))
     if not open_it or not shutil.which(command[0]):
         return [shlex.join(command)]
-    output = run(command, kb.environment)
+    output = run(command, _for_tools(repository))
     if output.code:
         raise GitFailed(say("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
     return [output.out.decode("utf-8", "replace").strip()]
+
+
+def _for_tools(repository: Repository) -> dict[str, str]:
+    """Return the environment of a program that calls git itself: with its guard, and with nothing of kb's."""
+    given = repository.guard.given(["push"])
+    return {key: value for key, value in given.items() if not key.startswith("KB_")}
 
 
 def push_options(url: str, target: str) -> list[str]:

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Mapping
 
+from kb.errors import KbError
 from kb.store.files import content, remove, write_whole
 from kb.store.state import FOLDER, State
 from kb.values import NamedTuple
@@ -40,7 +41,7 @@ def remember(root: str, environment: Mapping[str, str], failure: Failure) -> Non
     """Keep *failure* for `kb doctor`; where nothing can be kept, nothing is."""
     state = State(root, environment)
     failure = failure._replace(error=safe(failure.error))
-    with contextlib.suppress(OSError), state.alone(FILE):
+    with contextlib.suppress(OSError, KbError), state.alone(FILE):
         _keep(state, [*remembered(root)[1 - _KEPT :], failure])
 
 
@@ -49,7 +50,7 @@ def overcome(root: str, environment: Mapping[str, str], event: str, now: float) 
     state = State(root, environment)
     if not any(row.event == event and not row.over for row in remembered(root)):
         return
-    with contextlib.suppress(OSError), state.alone(FILE):
+    with contextlib.suppress(OSError, KbError), state.alone(FILE):
         over = iso(now)
         _keep(state, [r._replace(over=r.over or over) if r.event == event else r for r in remembered(root)])
 

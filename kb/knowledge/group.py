@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, KbError
+from kb.jsonbytes import json_bytes
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import remove, write_whole
 from kb.store.git.repository import NOBODY, POLL, QUEUE
@@ -130,7 +131,7 @@ def _ask(kb: KnowledgeBase, call: Call) -> str:
     kb.state.made()
     name = f"{time.time_ns():020d}-{os.getpid()}{_REQUEST}"
     path = kb.state.path(_FOLDER, name)
-    write_whole(path, json.dumps(value, ensure_ascii=False).encode())
+    write_whole(path, json_bytes(kb.state.signed(value)))
     return path
 
 
@@ -143,7 +144,7 @@ def asked(kb: KnowledgeBase) -> Iterator[Call]:
             return
         for path in new:
             seen.add(path)
-            if call := _read(path):
+            if call := _read(kb, path):
                 yield call
 
 
@@ -171,11 +172,11 @@ def _sweep(path: str, since: float) -> None:
         remove(path)
 
 
-def _read(path: str) -> Call | None:
-    """Return the request *path*; one that cannot be read is left to its writer."""
+def _read(kb: KnowledgeBase, path: str) -> Call | None:
+    """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
     try:
         with open(path, encoding="utf-8") as file:
-            value: dict[str, Any] = json.load(file)
+            value: dict[str, Any] = kb.state.own(json.load(file)) or {}
         by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
         return Call(candidates_of(value["candidates"], path), str(value["folder"]), value["masked"], by, path)
     except FileNotFoundError:
@@ -205,5 +206,5 @@ def tell_all_of(kb: KnowledgeBase, trouble: Busy) -> None:
 
 def _answer(path: str, value: object) -> None:
     with contextlib.suppress(OSError):
-        write_whole(path + _ANSWER, json.dumps(value, ensure_ascii=False).encode())
+        write_whole(path + _ANSWER, json_bytes(value))
         remove(path)

@@ -10,6 +10,7 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
 from kb.errors import Busy, KbError, UnknownId
+from kb.jsonbytes import json_bytes
 from kb.knowledge.names import INBOX
 from kb.record import Candidate, Record, Similar, Verdict
 from kb.store.git.repository import LostRace, Move, message
@@ -53,7 +54,7 @@ def read(name: str, entry: Mapping[str, Any]) -> Held:
 
 def written(held: Held) -> bytes:
     """Return the inbox file of *held*."""
-    return json.dumps(_entry(held), ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+    return json_bytes(_entry(held), indent=1, sort_keys=True) + b"\n"
 
 
 def _entry(held: Held) -> dict[str, Any]:

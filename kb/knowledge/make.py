@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import resources
 
 from kb.config import FILE, HELP, Config
 from kb.errors import BadInput, GitFailed, KbError
 from kb.front import scalar
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.workflows import workflows
 from kb.store.git import checkout, driver
 from kb.store.git.checkout import Changes
 from kb.store.git.command import run, scrubbed
@@ -53,8 +53,10 @@ def _made(
     if around is None or (not inside and around[0] != place):
         _git_init(place, environment)
     project = slugify(os.path.basename(around[0])) if inside and around else ""
-    files = _files(place, name or os.path.basename(place).strip(".") or "kb", language, project, with_ci=with_ci)
+    files = _files(name or os.path.basename(place).strip(".") or "kb", language, project)
     repository = Repository(place, environment)
+    if with_ci:
+        files |= workflows(repository.git("config", "--get", "remote.origin.url", check=False).decode())
     tip = repository.head().oid
     kept = repository.files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
@@ -102,21 +104,15 @@ def _commit(repository: Repository, environment: Mapping[str, str], changes: Cha
             following.follow(changes, commit, reserved)
 
 
-def _files(place: str, name: str, language: str, project: str, *, with_ci: bool) -> dict[str, bytes]:
+def _files(name: str, language: str, project: str) -> dict[str, bytes]:
     given = {key: value for key, value in (("name", name), ("language", language), ("project", project)) if value}
-    files = {
+    return {
         FILE: settings_text(given).encode(),
         ATTRIBUTES: _with_rule(b"* -text\n"),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",
     }
-    if with_ci:
-        workflow = resources.files("kb.templates").joinpath("ci/github-workflow.yml").read_bytes()
-        files[".github/workflows/kb.yml"] = workflow
-        hooks = resources.files("kb.templates").joinpath("ci/pre-commit-config.yaml").read_bytes()
-        files[".pre-commit-config.yaml"] = hooks
-    return files
 
 
 def settings_text(given: Mapping[str, object]) -> str:

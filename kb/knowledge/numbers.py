@@ -6,6 +6,7 @@ import json
 import os
 
 from kb.errors import GitFailed
+from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT, scope_of
 from kb.store.files import write_whole
 from kb.values import TYPE_CHECKING
@@ -58,7 +59,7 @@ def tell(kb: KnowledgeBase) -> None:
     path = os.path.join(kb.repository.private, _FILE)
     numbers = [list(row) for row in kb.index.numbers()]
     if numbers != _load(path):
-        write_whole(path, json.dumps(numbers, ensure_ascii=False).encode())
+        write_whole(path, json_bytes(numbers))
         kb.index.set_note("numbers", _stamp(path))
 
 

@@ -17,6 +17,7 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
 from kb.errors import KbError
+from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import within
@@ -94,7 +95,7 @@ class Desk:
         }
         self._kb.state.made()
         write_whole(self._kb.state.path(*self._active, "compact.md"), compact.encode())
-        self._kb.state.save(about, *self._active, "metadata.json")
+        write_whole(self._kb.state.path(*self._active, "metadata.json"), json_bytes(about, indent=1))
 
     def note(self, passing: Iterable[Candidate]) -> None:
         """Keep what holds for this session only (中业: RUYI-12); it goes when the session ends."""
@@ -103,9 +104,9 @@ class Desk:
         new = [redact.redacted(candidate, private)[0] for candidate in passing]
         new = [candidate for candidate in new if not said_before(candidate, known)]
         if new:
-            lines = "".join(json.dumps(as_json(candidate), ensure_ascii=False) + "\n" for candidate in (*known, *new))
+            lines = [json_bytes(as_json(candidate)) + b"\n" for candidate in (*known, *new)]
             self._kb.state.made()
-            write_whole(self._kb.state.path(*self._active, NOTES), lines.encode())
+            write_whole(self._kb.state.path(*self._active, NOTES), b"".join(lines))
 
     def notes(self) -> list[Candidate]:
         """Return what was noted for this session only."""
@@ -206,7 +207,7 @@ def leave(state: State, job: Job, now: float) -> bool:
     for path in state.spooled():
         with contextlib.suppress(OSError, ValueError, AttributeError):
             with open(path, encoding="utf-8") as file:
-                kept = json.load(file).get("save") or {}
+                kept = (state.wish(path, json.load(file)) or {}).get("save") or {}
             if (kept.get("transcript"), kept.get("session")) == (job.transcript, job.session):
                 return False
     wish = {"transcript": job.transcript, "session": job.session, "folder": job.folder, "host": job.host}

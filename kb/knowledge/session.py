@@ -6,7 +6,6 @@ tells of all parts.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
@@ -14,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.digest import sha256
 from kb.errors import BadInput, Busy, KbError
+from kb.jsonbytes import json_bytes
 from kb.knowledge import archive as archives
 from kb.knowledge import running
 from kb.knowledge.names import CONTENT
@@ -383,4 +383,4 @@ def _masked(transcript: Transcript, masking: Masking) -> Transcript:
 
 
 def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
-    return json.dumps(redact.masked(value, kb.config.masking), ensure_ascii=False, indent=1).encode() + b"\n"
+    return json_bytes(redact.masked(value, kb.config.masking), indent=1) + b"\n"

@@ -65,7 +65,10 @@ def land_spool(kb: KnowledgeBase) -> list[Verdict]:
             data = content(path)
             if data is None:
                 continue
-            landed += _landed(kb, json.loads(data.decode()), path)
+            value = kb.state.wish(path, json.loads(data.decode()))
+            if value is None:
+                raise KbError(say("it does not come from this clone"))
+            landed += _landed(kb, value, path)
         except (Busy, GitFailed, OSError):
             if _cannot_write(kb) or time.monotonic() > end:
                 break

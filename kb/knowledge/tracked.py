@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import GitFailed
+from kb.jsonbytes import json_bytes
 from kb.knowledge.names import REJECTED, REVIEWS
 from kb.knowledge.renaming import Key
 from kb.knowledge.review import reviews
@@ -172,7 +173,7 @@ class Tracked:
         kept = {name: oid for name, oid in self._heard("reviews").items() if name in here}
         value = {**known, self.remote: {"heads": heads, "reviews": {**kept, **self._reviews()}}}
         if value != known:
-            write_whole(self._path(), json.dumps(value, ensure_ascii=False, indent=1).encode())
+            write_whole(self._path(), json_bytes(value, indent=1))
 
 
 def _only(settings: Mapping[str, str]) -> str:

@@ -8,17 +8,18 @@ ours, is made more coarsely.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from kb.blocks import blocks, refuse_conflict_markers
 from kb.errors import BadRecord
-from kb.front import body_start, decode, front, front_span
+from kb.front import body_start, decode, front, front_span, newline
 from kb.markdown import record_of
 from kb.merging.front import Merged as MergedFront
 from kb.merging.front import merged_front, whole_front
 from kb.merging.lines import in_one_style
 from kb.merging.sections import merged_sections
-from kb.merging.sides import FILE, MACHINE, OUTSIDE, USER, Conflict, Ledger, Place, is_settled, settled
+from kb.merging.sides import FILE, FRONT, MACHINE, OUTSIDE, USER, Conflict, Ledger, Place, ended, is_settled, settled
 from kb.merging.text import merged_lines, merged_text
 from kb.text import one_line
 from kb.values import NamedTuple
@@ -63,7 +64,7 @@ def merged(base: bytes | None, ours: bytes, theirs: bytes, *, path: str, labels:
         return Merged(settled(base or b"", ours, theirs))
     problem: Said | str = say("its parts do not fit together")
     try:
-        for data in (ours, theirs):
+        for data in sorted((ours, theirs)):
             record_of(decode(data, path), path)
         mine, other = (_cut(decode(data, path), path) for data in (ours, theirs))
         old = None if base is None else _base(base, path)
@@ -102,9 +103,34 @@ def _on_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: 
 def _by_lines(base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], problem: Said | str) -> Merged:
     ledger = Ledger(labels)
     old, mine, other = (data.decode("utf-8", "surrogateescape") for data in (base, ours, theirs))
-    text = in_one_style(old, mine, other, lambda a, b, c: merged_lines(a, b, c, ledger, Place(FILE)))
+    text = in_one_style(old, mine, other, lambda a, b, c: _lines_and_front(a, b, c, ledger))
     said = say("it cannot be merged as a record ({problem}); look through all of its lines", problem=problem)
     return Merged(text.encode("utf-8", "surrogateescape"), (Conflict(FILE, "", said),))
+
+
+def _lines_and_front(base: str, ours: str, theirs: str, ledger: Ledger) -> str:
+    """Return the merge of three texts by lines; no conflict markers stand in a front: they show both behind it."""
+    old, mine, other = (text[: body_start(text)] for text in (base, ours, theirs))
+    if not (mine and other):
+        text = merged_lines(base, ours, theirs, ledger, Place(FILE))
+        return ledger.shown(Place(FILE), ours, theirs) if ledger.conflicts and front_span(text) else text
+    alone = Ledger()
+    head, shown = merged_lines(old, mine, other, alone, Place(FILE)), ""
+    if alone.conflicts or body_start(head) != len(head):
+        head = _readable([old, *sorted((mine, other))])
+        shown = ledger.shown(Place(FRONT, "---"), mine, other)
+    rest = (base[len(old) :], ours[len(mine) :], theirs[len(other) :])
+    body = shown + merged_lines(*rest, ledger, Place(FILE))
+    return ended(head, newline(head)) + body if body else head
+
+
+def _readable(heads: Sequence[str]) -> str:
+    """Return the first front of *heads* that can be read; of none, the first there is."""
+    for head in filter(None, heads):
+        with suppress(BadRecord):
+            if front(head):
+                return head
+    return next(filter(None, heads))
 
 
 def _holds(parts: _Parts, ledger: Ledger, path: str) -> bool:

@@ -133,8 +133,10 @@ def _merged(
     if ours is None or theirs is None:
         return _on_one_side(base, ours, theirs, ledger, name)
     old = base or Piece("", "", "", "", "", is_last=False)
-    title = settled(old, ours, theirs).title if is_settled(old.heading, ours.heading, theirs.heading) else old.title
-    inside = " / ".join(filter(None, (name, title or ours.title)))
+    was, mine, other = ((piece.heading, piece.title) for piece in (old, ours, theirs))
+    _, title = settled(was, mine, other) if is_settled(was, mine, other) else was
+    named = title or min(mine, other)[1]
+    inside = " / ".join(filter(None, (name, named)))
     heading = _heading(old, ours, theirs, ledger, inside)
     text = merged_sections(old.text, ours.text, theirs.text, ledger, inside, level + 1)
     return heading + _blank(old.lead, ours.lead, theirs.lead) + text

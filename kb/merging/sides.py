@@ -47,7 +47,7 @@ class Ledger:
         self.conflicts.append(Conflict(place.block, place.name, _said(place, ours, theirs)))
         mine, other = self.labels
         end = newline(max(ours, theirs))
-        return f"<<<<<<< {mine}{end}{_ended(ours, end)}======={end}{_ended(theirs, end)}>>>>>>> {other}{end}"
+        return f"<<<<<<< {mine}{end}{ended(ours, end)}======={end}{ended(theirs, end)}>>>>>>> {other}{end}"
 
     def gone_from(self, ours: object, theirs: object) -> str:
         """Return how the side that has nothing (None) is called, or both."""
@@ -59,7 +59,8 @@ class Ledger:
         self.removed += other.removed
 
 
-def _ended(text: str, end: str) -> str:
+def ended(text: str, end: str) -> str:
+    """Return *text* with a line *end* behind its last line."""
     return text if not text or text.endswith(("\n", "\r")) else text + end
 
 
@@ -139,7 +140,8 @@ def _known_in_order(old: list[str], ours: Collection[str], theirs: Collection[st
     moved = [side for side in (mine, other) if side != _only(old, side)]
     if not moved or (len(moved) == 2 and _only(mine, other) != _only(other, mine)):
         return old
-    led = dict.fromkeys(moved[0])
+    leading: list[str] = max(moved, key=_fullest)
+    led = dict.fromkeys(leading)
     last: str | None = None
     missing: dict[str | None, list[str]] = {}
     for name in old:
@@ -149,6 +151,10 @@ def _known_in_order(old: list[str], ours: Collection[str], theirs: Collection[st
     for name in led:
         found += [name, *missing[name]]
     return found
+
+
+def _fullest(names: list[str]) -> tuple[int, list[str]]:
+    return len(names), names
 
 
 def _only(names: Iterable[str], wanted: Iterable[str]) -> list[str]:

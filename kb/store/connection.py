@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zlib
 
 from kb.errors import IndexFailed
 from kb.store.rows import SCHEMA, TABLES
+from kb.store.stamps import clone_of
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -27,6 +29,7 @@ def opened(path: str) -> tuple[Connection, bool]:
     """Open the index *path* and tell whether it was made just now: there was none, or none that can be used.
 
     Where nothing can be written it is made in memory, for this process alone: questions are answered all the same.
+    One that another clone has made, as it comes with a copy or an archive, is thrown away before it is read.
     """
     folder = os.path.dirname(path)
     try:
@@ -52,15 +55,24 @@ def _connected(path: str) -> tuple[Connection, bool]:
     try:
         db.path = path if path != _MEMORY else ""
         db.execute("PRAGMA synchronous=OFF")
-        (schema,) = db.execute("PRAGMA user_version").fetchone()
-        return db, schema != SCHEMA and _made(db)
+        clone = _mark(path) if db.path else None
+        (schema,), (maker,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id"))
+        if schema == SCHEMA and maker != clone:
+            raise IndexFailed("another clone's")
+        return db, schema != SCHEMA and _made(db, clone)
     except BaseException:
         db.close()
         raise
 
 
-def _made(db: Connection) -> bool:
-    """Make the tables and tell whether that was to be done: another process may have been faster."""
+def _mark(path: str) -> int | None:
+    """Return the mark of an index that this clone has made; None where none can be told from another's."""
+    clone = clone_of(os.path.dirname(path))
+    return zlib.crc32(clone.encode()) >> 1 if clone else None
+
+
+def _made(db: Connection, clone: int | None) -> bool:
+    """Make the tables, with the mark of this *clone*, and tell whether there were none: others may have been faster."""
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("BEGIN IMMEDIATE")
     (schema,) = db.execute("PRAGMA user_version").fetchone()
@@ -69,6 +81,7 @@ def _made(db: Connection) -> bool:
     if schema == 0:
         for statement in TABLES.split(";\n"):
             db.execute(statement)
+        db.execute(f"PRAGMA application_id={clone or 0}")
         db.execute(f"PRAGMA user_version={SCHEMA}")
     db.execute("COMMIT")
     return bool(schema == 0)

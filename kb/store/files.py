@@ -46,8 +46,9 @@ def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
+    remove(beside)  # what a dead process left, or a link that somebody laid there
     try:
-        with open(beside, "wb") as file:
+        with open(beside, "xb") as file:
             file.write(data)
             if synced:
                 file.flush()
@@ -86,11 +87,15 @@ def remove(path: str) -> None:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder that may be there, with all that is in it."""
+    """Remove a folder that may be there, with all that is in it; of a link the link alone, wherever it leads."""
+    if os.path.islink(folder):
+        os.unlink(folder)
+        return
     for place, folders, files in os.walk(folder, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(place, name))
-        for name in folders:
-            os.rmdir(os.path.join(place, name))
+        for path in (os.path.join(place, name) for name in (*files, *folders)):
+            if os.path.isdir(path) and not os.path.islink(path):
+                os.rmdir(path)
+            else:
+                os.unlink(path)
     with contextlib.suppress(FileNotFoundError):
         os.rmdir(folder)

@@ -27,6 +27,18 @@ def stamp_weight(stamp: str) -> int:
     return (int(time) * 31 + int(size)) * (2 * int(inode) + 1) if inode else 0
 
 
+def clone_of(folder: str) -> str:
+    """Return what tells the state folder *folder* of one clone from that of any other; "" before it is made.
+
+    It is the time at which the file `clone` there was made, to the nanosecond and as the system keeps it: no archive,
+    no copy and no pull can set it, so nothing that comes with files can name it.
+    """
+    try:
+        return str(os.stat(os.path.join(folder, "clone"), follow_symlinks=False).st_ctime_ns)
+    except OSError:
+        return ""
+
+
 def folders_below(root: str, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the folders from *folder* down, each with its stamp."""
     try:

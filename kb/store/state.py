@@ -9,15 +9,21 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 
+from kb.errors import KbError
 from kb.home import state_home
+from kb.jsonbytes import json_bytes
 from kb.store.files import STALE, half_written, remove_folder, sweep
 from kb.store.files import write_whole as write_whole
+from kb.store.stamps import clone_of
 from kb.values import TYPE_CHECKING
+from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
 
 FOLDER = ".kb"
+CLONE = "clone"
+"""The file in the folder, and the key in what is kept there, that tell whether this clone wrote it."""
 UNREADABLE = ".unreadable"
 """What the name of a spooled file ends with once it has been set aside."""
 _LOCKS = 256
@@ -38,11 +44,31 @@ class State:
         return os.path.join(self.folder, *parts)
 
     def made(self) -> str:
-        """Return the folder, made so that git ignores it."""
-        if not os.path.isdir(self.folder):
+        """Return the folder, made so that git ignores it; raise KbError where a link would lead out of it."""
+        self.refuse_links()
+        if not self.clone:
             os.makedirs(self.folder, exist_ok=True)
-            write_whole(self.path(".gitignore"), b"*\n")
+            if not os.path.exists(self.path(".gitignore")):
+                write_whole(self.path(".gitignore"), b"*\n")
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.path(CLONE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         return self.folder
+
+    @property
+    def clone(self) -> str:
+        """What tells this clone from every other and from every copy; "" before something is first written."""
+        return clone_of(self.folder)
+
+    def refuse_links(self) -> None:
+        """Raise KbError where the folder, or something in it, is a link: a repository can bring one to anywhere."""
+        found = self.folder if os.path.islink(self.folder) else ""
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            found = found or next((entry.path for entry in entries if entry.is_symlink()), "")
+        if found:
+            raise KbError(
+                say("{path} is a link, and kb keeps nothing behind links", path=found),
+                hint=say("see where it leads, then take it away: rm {path}", path=found),
+            )
 
     def sweep(self) -> None:
         """Take away what writers that died have left half written where every call writes."""
@@ -57,40 +83,58 @@ class State:
     # JSON files
 
     def load(self, *parts: str) -> Any:
-        """Return what a JSON file holds; None where there is none or it is damaged."""
+        """Return the mapping a JSON file holds; None where there is none, it is damaged, or another clone's."""
         try:
             with open(self.path(*parts), encoding="utf-8") as file:
-                return json.load(file)
-        except (OSError, ValueError):
+                return self.own(json.load(file))
+        except (OSError, ValueError, RecursionError):
             return None
 
-    def save(self, value: object, *parts: str) -> None:
+    def save(self, value: Mapping[str, object], *parts: str) -> None:
         """Keep *value* as JSON, whole or not at all."""
         self.made()
-        write_whole(self.path(*parts), json.dumps(value, ensure_ascii=False, indent=1).encode())
+        write_whole(self.path(*parts), json_bytes(self.signed(value), indent=1))
+
+    def signed(self, value: Mapping[str, object]) -> dict[str, object]:
+        """Return *value* with the word of this clone, by which `own` knows it again."""
+        return {**value, CLONE: self.clone}
+
+    def own(self, value: Any) -> dict[str, Any] | None:
+        """Return what this clone has `signed`; None for what came with files from elsewhere."""
+        if not isinstance(value, dict) or not self.clone or value.pop(CLONE, "") != self.clone:
+            return None
+        return value
 
     # the spool
 
-    def spool(self, now: float, value: object) -> str:
+    def spool(self, now: float, value: Mapping[str, object]) -> str:
         """Keep *value* until it can be written, and return the file; raise OSError when no place takes it.
 
         The file's name sorts by *now*, seconds since 1970, and nobody else uses it. A folder that cannot be written
         is passed over for the user's state folder.
         """
         name = f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
-        data = json.dumps(value, ensure_ascii=False).encode()
         try:
             self.made()
             path = self.path("spool", name + ".json")
-            write_whole(path, data, synced=True)
-        except OSError:
+            write_whole(path, json_bytes(self.signed(value)), synced=True)
+        except (OSError, KbError):
             path = os.path.join(self._elsewhere, "spool", name + ".json")
-            write_whole(path, data, synced=True)
+            write_whole(path, json_bytes(value), synced=True)
         return path
 
     def spooled(self) -> list[str]:
         """Return the spooled files, oldest first."""
         return self._in_spools(".json")
+
+    def wish(self, path: str, value: Any) -> dict[str, Any] | None:
+        """Return what this clone has spooled in the file *path*, which holds *value*; None for what another did.
+
+        What waits in the user's state folder is the user's.
+        """
+        if os.path.dirname(path) == self.path("spool"):
+            return self.own(value)
+        return value if isinstance(value, dict) else None
 
     def unreadable(self) -> list[str]:
         """Return the spooled files that were set aside, oldest first."""
@@ -98,7 +142,8 @@ class State:
 
     def _in_spools(self, ending: str) -> list[str]:
         found: list[str] = []
-        for folder in (self.path("spool"), os.path.join(self._elsewhere, "spool")):
+        inside = [] if os.path.islink(self.folder) or os.path.islink(self.path("spool")) else [self.path("spool")]
+        for folder in (*inside, os.path.join(self._elsewhere, "spool")):
             with contextlib.suppress(OSError):
                 found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)]
         return sorted(found, key=os.path.basename)
@@ -123,7 +168,7 @@ class State:
             self.made()
             os.makedirs(self.path("locks"), exist_ok=True)
             slot = f"{zlib.crc32(name.encode('utf-8', 'replace')) % _LOCKS:02x}"
-            file = os.open(self.path("locks", slot), os.O_RDWR | os.O_CREAT, 0o666)
+            file = os.open(self.path("locks", slot), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError:
             yield
             return

@@ -58,11 +58,12 @@ def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
     }
 
 
-def build(kb: KnowledgeBase, out: str, strict: bool = True) -> str:
+def build(kb: KnowledgeBase, out: str, strict: bool = True, *, own_config: bool = False) -> str:
     """Build the wiki of *kb* into the folder *out* and return the path of its first page.
 
-    A `mkdocs.yml` in the knowledge base is used as it stands; without one nothing is written there. With *strict* a
-    warning of mkdocs is an error. Raise BadInput where *out* holds anything but an earlier wiki: it is emptied first.
+    With *own_config* the `mkdocs.yml` of the knowledge base is used as it stands: it runs the plugins, hooks and
+    templates that it names. With *strict* a warning of mkdocs is an error. Raise BadInput where *out* holds anything
+    but an earlier wiki: it is emptied first.
     """
     target = os.path.abspath(out)
     _refuse_foreign(target, kb.root)
@@ -70,7 +71,7 @@ def build(kb: KnowledgeBase, out: str, strict: bool = True) -> str:
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
 
-    with _config_file(kb) as config_file, _warnings() as warnings:
+    with _config_file(kb, own_config) as config_file, _warnings() as warnings:
         try:
             config = load_config(config_file=config_file, site_dir=target, strict=strict)
             _give(config, kb)
@@ -83,15 +84,18 @@ def build(kb: KnowledgeBase, out: str, strict: bool = True) -> str:
     return os.path.join(target, "index.html")
 
 
-def serve(kb: KnowledgeBase, address: str = ADDRESS) -> None:
-    """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes."""
+def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False) -> None:
+    """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes.
+
+    *own_config*: as for `build`.
+    """
     from mkdocs.commands.serve import serve as mkdocs_serve
     from mkdocs.exceptions import MkDocsException
 
     logger = logging.getLogger("mkdocs")
     logger.setLevel(logging.INFO)
     logger.addHandler(logging.StreamHandler())
-    with _config_file(kb) as config_file:
+    with _config_file(kb, own_config) as config_file:
         try:
             mkdocs_serve(config_file=config_file, dev_addr=address)
         except MkDocsException as error:
@@ -120,12 +124,18 @@ def _refuse_foreign(target: str, root: str) -> None:
         )
 
 
+def has_own_config(kb: KnowledgeBase) -> bool:
+    """Tell whether the knowledge base brings a `mkdocs.yml`."""
+    return os.path.isfile(os.path.join(kb.root, OWN_CONFIG))
+
+
 @contextmanager
-def _config_file(kb: KnowledgeBase) -> Iterator[str]:
+def _config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
-    own = os.path.join(kb.root, OWN_CONFIG)
-    if os.path.isfile(own):
-        yield own
+    if own_config and not has_own_config(kb):
+        raise BadInput(say("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=say("leave out --own-config"))
+    if own_config:
+        yield os.path.join(kb.root, OWN_CONFIG)
         return
     from tempfile import TemporaryDirectory
 
