@@ -15,8 +15,10 @@ from bench.faultworld import SCENES
 from kb import doctor
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.sync import sync
 from kb.store.files import half_written, sweep, write_whole
 from kb.store.git import checkout
+from kb.store.git.repository import Repository
 
 STEPPED = [number for number, one in enumerate(OPERATIONS) if one.short]
 
@@ -71,6 +73,35 @@ def test_a_write_whose_index_was_lost_is_not_counted_twice(kb: KnowledgeBase, ro
     log.write_bytes(kept)
     assert one(kb, again).verdict == "unchanged"
     assert [record.occurrences for record in kb.records()] == [2]
+
+
+def test_what_is_saved_while_git_merges_is_kept(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = root / one(kb, decision(0)).path
+    mark, real = "<!-- USER_BLOCK_START -->\n", checkout.merged
+    path.write_text(path.read_text().replace(mark, f"{mark}line 0\n"))
+    saved = [0]
+
+    def merged(kept: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
+        found = real(kept, mine, base, other)
+        if len(saved) < 5:
+            path.write_text(path.read_text().replace(mark, f"{mark}line {len(saved)}\n"))
+            saved.append(len(saved))
+        return found
+
+    monkeypatch.setattr(checkout, "merged", merged)
+    again = decision(0, why="The deadline of the nightly export is two hours.", session="s2", host="test")
+    assert one(kb, again).verdict == "appended"
+    text = path.read_text()
+    assert len(saved) > 2 and all(f"line {number}\n" in text for number in saved) and "nightly export" in text
+
+
+def test_a_sync_makes_good_what_a_dead_process_has_left(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "remote.git")
+    git(root, "remote", "add", "origin", f"file://{tmp_path}/remote.git")
+    one(kb, decision(0))
+    (root / ".git" / "kb-held").touch()
+    os.link(root / ".git" / "kb-held", root / ".git" / "index.lock")
+    assert sync(kb).sent and not (root / ".git" / "index.lock").exists()
 
 
 def test_a_merge_that_git_cannot_make_is_no_conflict(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,6 +262,8 @@ def _file_written(repository: Repository, path: str, before: bytes | None, now: 
         write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now)
         return CLEAN
     both = _merged_lines(repository, mine, before or b"", now)
+    if content(path) != mine:  # saved again while git was merging
+        return _file_written(repository, path, before, now)
     if both is None:
         return KEPT
     write_whole(path, both)
