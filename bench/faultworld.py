@@ -298,6 +298,6 @@ SCENES: tuple[Scene, ...] = (
     Scene("damaged state, spool and queue", _damaged_state, 20, 2),
     Scene("the clock jumps back a day", _clock_back, 2, 1),
     Scene("a slow disk, two writers", _slow, 5, 1),
-    Scene("six writers in two worktrees beside a person at work", _crowd, 25, 1),
+    Scene("six writers in two worktrees beside a person at work", _crowd, 15, 1),
 )
 """What is tried, how often in the long form and in the short one."""

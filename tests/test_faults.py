@@ -1,12 +1,13 @@
 """kb is interrupted: the short form of `make bench-faults`, and the doctor on what interrupted processes leave."""
 
+import json
 import os
 import time
 from pathlib import Path
 
 import pytest
 from clones import decision, one
-from conftest import git
+from conftest import Clock, git
 
 from bench.faultcases import OPERATIONS
 from bench.faultpoint import ERRORS, run
@@ -119,6 +120,29 @@ def test_questions_are_answered_where_nothing_can_be_written(kb: KnowledgeBase, 
     (root / ".kb").rename(root / "was")
     (root / ".kb").write_text("a file where a folder must be")
     assert [record.id for record in kb.records()] == ["D001"]
+
+
+def test_what_is_written_survives_a_loss_of_power(
+    root: Path, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Objects are written out, then the ref is synced, then the names of the ref and of the file, and the file."""
+    synced: list[int] = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.fstat(file).st_ino), real(file))[1])
+    log = tmp_path / "trace"
+    about = {"GIT_TRACE2_EVENT": str(log), "GIT_TRACE2_CONFIG_PARAMS": "core.fsync,core.fsyncmethod"}
+    with KnowledgeBase(str(root), {**os.environ, **about}, clock) as kb:
+        path = root / one(kb, decision(0)).path
+    assert {one.stat().st_ino for one in (root / ".git/refs/heads", path, path.parent)} <= set(synced)
+    told: dict[str, dict[str, str]] = {}
+    for event in map(json.loads, log.read_text().splitlines()):
+        if event["event"] == "def_param":
+            told.setdefault(event["sid"], {})[event["param"].lower()] = event["value"]
+        elif event["event"] == "cmd_name":
+            told[event["name"]] = told.setdefault(event["sid"], {})
+    for name in ("hash-object", "commit-tree"):
+        assert told[name] == {"core.fsync": "objects", "core.fsyncmethod": "writeout-only"}
+    assert told["update-ref"] == {"core.fsync": "reference", "core.fsyncmethod": "fsync"}
 
 
 # -- the doctor ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from kb.home import state_home
-from kb.store.files import STALE, half_written, remove_folder, sweep
+from kb.store.files import STALE, half_written, harden, remove_folder, sweep
 from kb.store.files import write_whole as write_whole
 from kb.values import TYPE_CHECKING
 
@@ -86,6 +86,7 @@ class State:
         except OSError:
             path = os.path.join(self._elsewhere, "spool", name + ".json")
             write_whole(path, data, synced=True)
+        harden([os.path.dirname(path)])
         return path
 
     def spooled(self) -> list[str]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, KbError
-from kb.store.files import STALE, content, remove, remove_folder, write, write_whole
+from kb.store.files import STALE, content, harden, remove, remove_folder, write, write_whole
 from kb.store.git.command import Output, Started, failure
 from kb.store.git.repository import PATIENCE, Repository
 from kb.values import NamedTuple
@@ -92,6 +92,7 @@ class Following:
         """
         repository = self._repository
         outcomes = {path: _file_followed(repository, path, before, now) for path, (before, now) in changes.items()}
+        harden({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
         try:
             marks = self._marked()
             plain = [path for path in changes if path not in reserved]
@@ -255,18 +256,18 @@ def _file_written(repository: Repository, path: str, before: bytes | None, now: 
     if mine is None:
         if before is not None:
             return KEPT
-        write_whole(path, now)
+        write_whole(path, now, synced=True)
         return CLEAN
     if _same_text(mine, before):
         crlf = b"\r\n" in mine and b"\r\n" not in now
-        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now)
+        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now, synced=True)
         return CLEAN
     both = _merged_lines(repository, mine, before or b"", now)
     if content(path) != mine:  # saved again while git was merging
         return _file_written(repository, path, before, now)
     if both is None:
         return KEPT
-    write_whole(path, both)
+    write_whole(path, both, synced=True)
     return MERGED
 
 
