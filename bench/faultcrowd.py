@@ -242,7 +242,9 @@ def _kept(place: Path, told: Told) -> Iterator[str]:
         files[front["title"].strip('"')].add((front["uid"].strip('"'), path))
         numbers[front["id"]].add(front["uid"])
     yield from (f"the number {one} has {len(uids)} records" for one, uids in numbers.items() if len(uids) != 1)
-    rows = git(place, "log", "--exclude=kb/review/*", "--branches", "--format=%(trailers:key=Kb-Uid,valueonly,separator=%x2C)").split()
+    rows = git(
+        place, "log", "--exclude=kb/review/*", "--branches", "--format=%(trailers:key=Kb-Uid,valueonly,separator=%x2C)"
+    ).split()
     commits = Counter(uid for row in rows for uid in row.split(","))
     for writer, number in ((writer, number) for writer in range(len(told)) for number in range(EACH)):
         one = wanted(writer, number)
