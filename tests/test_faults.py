@@ -167,6 +167,17 @@ def test_an_old_lock_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name
     assert examined(root, fix=True)["locks"].mended and not lock.exists()
 
 
+def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root: Path) -> None:
+    lock, mark = root / ".git" / "index.lock", root / ".git" / "kb-held"
+    mark.touch()
+    os.link(mark, lock)
+    with kb.repository.locked():
+        assert examined(root, fix=True)["locks"].state == doctor.OK and lock.exists(), "somebody is at work"
+    assert examined(root)["locks"].state == doctor.FAILED
+    found = examined(root, fix=True)
+    assert found["locks"].mended and found["repository"].state == doctor.OK and not lock.exists()
+
+
 def test_a_young_lock_is_somebodys(kb: KnowledgeBase, root: Path) -> None:
     lock = root / ".git" / "refs" / "heads" / "main.lock"
     lock.touch()

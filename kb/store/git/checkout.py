@@ -25,6 +25,8 @@ CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
 """What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
 
 
+MARK = "kb-held"
+"""The file that git's lock on the index is a link to while kb holds it."""
 _MERGE = "merge-"
 """What the name of a folder begins with in which three versions of a file are merged."""
 _TROUBLE = 128
@@ -168,7 +170,7 @@ def held(repository: Repository) -> Iterator[Following]:
 
     The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned`).
     """
-    index, mark, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-held", "kb-index"))
+    index, mark, beside = (os.path.join(repository.git_dir, name) for name in ("index", MARK, "kb-index"))
     _lock(index + ".lock", mark)
     try:
         _link_or_copy(index, beside)
@@ -218,7 +220,7 @@ def _link_or_copy(index: str, beside: str) -> None:
 
 def release_abandoned(repository: Repository) -> None:
     """Take away the index lock of a process of ours that died, and where it merged; under `Repository.locked`."""
-    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", "kb-held"))
+    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     with contextlib.suppress(FileNotFoundError):
         if os.path.samefile(lock, mark):
             os.unlink(lock)
