@@ -64,10 +64,10 @@ class State:
         except (OSError, ValueError):
             return None
 
-    def save(self, value: object, *parts: str) -> None:
-        """Keep *value* as JSON, whole or not at all."""
+    def save(self, value: object, *parts: str, synced: bool = False) -> None:
+        """Keep *value* as JSON, whole or not at all; *synced*: on the disk."""
         self.made()
-        write_whole(self.path(*parts), json.dumps(value, ensure_ascii=False, indent=1).encode())
+        write_whole(self.path(*parts), json.dumps(value, ensure_ascii=False, indent=1).encode(), synced=synced)
 
     # the spool
 
