@@ -1,9 +1,12 @@
 """What kb is interrupted in: the table of operations. A new one is a row, and a function that prepares it."""
 
+import contextlib
 import json
 import os
+import re
+import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +24,8 @@ _SUBJECTS = (
 
 
 SPOOLED, ASKED = "spooled", "asked"
+RUN = "run"
+"""Beside the folder that is prepared: where its copies stand, one after the other."""
 
 
 class Operation(NamedTuple):
@@ -118,6 +123,18 @@ def _no_index(place: Path) -> None:
         (place / f".kb/index.db{end}").unlink(missing_ok=True)
 
 
+def _pulled(place: Path) -> None:
+    """Let git bring records that others have written, edited and taken away."""
+    _write(place, *map(decision, range(3)))
+    with _elsewhere(place) as other:
+        _write(other, decision(3))
+        first, second, _ = sorted((other / "content/anchors/global").glob("D00[123]-*.md"))
+        first.write_text(first.read_text().replace("latency suite", "whole suite"))
+        git(other, "rm", "-q", str(second))
+        git(other, "commit", "-qam", "Theirs")
+        git(place, "pull", "-q", "--ff-only", str(other), "main")
+
+
 def _hand_edited(place: Path) -> None:
     _write(place, *map(decision, range(3)))
     for path in (place / "content/anchors/global").glob("D00*.md"):
@@ -130,6 +147,57 @@ def _spooled(place: Path) -> None:
     (place / ".git/index.lock").touch()
     _write(place, decision(8), decision(9))
     (place / ".git/index.lock").unlink()
+
+
+@contextlib.contextmanager
+def _elsewhere(place: Path) -> Iterator[Path]:
+    """Lend a clone of somebody else's."""
+    other = place.parent / "other"
+    git(place, "clone", "-q", str(place), str(other))
+    yield other
+    shutil.rmtree(other)
+
+
+def _merged_by_lines(place: Path, other: Path) -> None:
+    """Merge two lines as the button of a code host does, without kb's driver, and take the merge over."""
+    git(other, "fetch", "-q", str(place), "main")
+    driver = "merge.kb.driver=git merge-file -q --marker-size=%L %A %O %B"
+    git(other, "-c", driver, "merge", "-q", "--no-edit", "FETCH_HEAD")
+    git(place, "pull", "-q", "--ff-only", str(other), "main")
+
+
+def _numbered_twice(place: Path) -> None:
+    """Let a merge bring records whose numbers are taken, and which are cited."""
+    with _elsewhere(place) as other:
+        _write(other, decision(2), decision(3, why="It follows from [D001]."))
+        _write(place, decision(0), decision(1, why="As [D001] says, one owner is enough."))
+        _merged_by_lines(place, other)
+
+
+def _counted_apart(place: Path) -> None:
+    """Let a merge by lines count two sightings as one, and one section twice."""
+    _write(place, decision(0), decision(1))
+    with _elsewhere(place) as other:
+        for side, above in ((place, "<!-- USER_BLOCK_START -->\n"), (other, "## Rollback\n")):
+            (path,) = (side / "content/anchors/global").glob("D001-*.md")
+            text = re.sub(r"(?m)^(date: .*\n)", r"\1occurrences: 2\n", path.read_text())
+            path.write_text(text.replace(above, f"{above}\nSaid by {side.name}.\n"))
+            git(side, "commit", "-qm", "Heard again", "--", str(path))
+        _merged_by_lines(place, other)
+
+
+def _apart(place: Path) -> None:
+    """Let a remote and this clone have what the other has not: a number taken twice, a review, the inbox."""
+    remote = place.parent / "remote.git"
+    git(place.parent, "init", "-q", "--bare", "-b", "main", str(remote))
+    git(place, "remote", "add", "origin", f"file://{remote}")
+    _write(place, decision(0))
+    git(place, "push", "-q", "-u", "origin", "main")
+    with _elsewhere(place) as other:
+        _write(other, decision(1), decision(0, why=_FACT, session="s9"))
+        git(other, "push", "-q", str(remote), "main")
+    _write(place, _FASTAPI, decision(2, why="It follows from [D002]."), _FLASK, _SMALL._replace(session="s1"))
+    git(place, "remote", "set-url", "origin", f"file://{place.parent.parent / RUN / remote.name}")
 
 
 def _talked(place: Path) -> None:
@@ -172,6 +240,10 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("kb edit", _records(decision(0)), ("kb", "edit", "D001"), environment={"EDITOR": _EDITOR}),
     Operation("index: rebuilt", _no_index, ("kb", "search", "gateway"), short=True),
     Operation("index: refreshed after edits by hand", _hand_edited, ("kb", "search", "gateway")),
+    Operation("index: updated after a pull", _pulled, ("kb", "search", "gateway"), short=True),
+    Operation("kb renumber", _numbered_twice, ("kb", "renumber"), short=True),
+    Operation("kb repair", _counted_apart, ("kb", "repair"), short=True),
+    Operation("kb sync: fetch, replay, push", _apart, ("kb", "sync"), short=True),
     Operation("spool replayed", _spooled, _HOOK, as_stdin(decision(1)), short=True, loose=SPOOLED),
     Operation(
         "pre-compact: session archived", _talked, ("kb-hook", "pre-compact"),

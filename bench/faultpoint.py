@@ -124,9 +124,10 @@ class Fault:
         return call
 
     def _spawning(self, real: Callable[..., int]) -> Callable[..., int]:
+        from kb.store.git.command import place_of_command
+
         def call(program: str, words: Sequence[str], environment: Mapping[str, str], **more: Any) -> int:
-            name = next((word for word in words[1:] if word[:1] not in "-/."), "")
-            if self.passed(f"git {name}") and self.mode in ERRORS:
+            if self.passed(f"git {words[place_of_command(words, 1)]}") and self.mode in ERRORS:
                 said = f"fatal: unable to write: {os.strerror(ERRORS[self.mode])}"
                 return real("sh", ["sh", "-c", f"echo '{said}' >&2; exit 128"], environment, **more)
             pid = real(program, words, environment, **more)

@@ -83,14 +83,17 @@ def _told(rows: Iterator[Row]) -> list[Row]:
     return kept
 
 
-def tables(operations: Sequence[Row], scenes: Sequence[Row], seconds: float) -> str:
-    """Return the tables of the page."""
+def tables(operations: Sequence[Row], scenes: Sequence[Row], points: int, seconds: float) -> str:
+    """Return the tables of the page, of a run at so many *points*."""
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     tried = sum(row.tried.total() for row in operations) + sum(row.boundaries for row in scenes)
     wrong = sum(len(row.wrong) for row in (*operations, *scenes))
+    where = f"at about {points} boundaries of each operation" if points else "at every boundary"
+    killed = sum(row.boundaries for row in scenes if "killed at random" in row.name)
     lines = [
         f"Last run: {time.strftime('%Y-%m-%d')}, {git}, Python {platform.python_version()}, {platform.system()};"
-        f" {tried} faults in {seconds / 60:.0f} minutes, {wrong} of them with something wrong afterwards.\n",
+        f" {tried} faults in {seconds / 60:.0f} minutes, each sort {where}; {killed} processes killed at random."
+        f" Something was wrong afterwards: {wrong} times.\n",
         "| operation | boundaries | " + " | ".join(LONG) + " | doctor had to mend | wrong |",
         "|---|--:|" + "--:|" * (len(LONG) + 2),
     ]
@@ -123,7 +126,9 @@ def main() -> int:
         operations = _told(pool.imap(_operation, [(n, points, modes) for n in picked]))
     if given.write_docs:
         text = PAGE.read_text(encoding="utf-8").partition(_MARK)[0]
-        PAGE.write_text(text + _MARK + "\n" + tables(operations, scenes, time.monotonic() - began), encoding="utf-8")
+        PAGE.write_text(
+            text + _MARK + "\n" + tables(operations, scenes, points, time.monotonic() - began), encoding="utf-8"
+        )
     return 1 if any(row.wrong for row in (*operations, *scenes)) else 0
 
 

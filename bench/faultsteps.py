@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.faultcases import SPOOLED, Operation, git
+from bench.faultcases import RUN, SPOOLED, Operation, git
 from bench.faultpoint import ALWAYS, ERRORS, KILL, ORPHAN, Ended, run
 from kb import doctor
 from kb.errors import KbError
@@ -115,9 +116,15 @@ def theirs(place: Path) -> dict[str, str]:
 
 
 def said(place: Path) -> dict[str, Any]:
-    """Return what a clone holds, without what differs from run to run: uids and times."""
+    """Return what a clone and its remote hold, without what differs from run to run: uids, times, rescue refs."""
+    remote = place.parent / "remote.git"
+    found = _refs(place)
+    return found | ({f"remote {ref}": tree for ref, tree in _refs(remote).items()} if remote.exists() else {})
+
+
+def _refs(place: Path) -> dict[str, Any]:
     refs = git(place, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/kb").split()
-    return {ref: _tree(place, ref) for ref in refs}
+    return {ref: _tree(place, ref) for ref in refs if not ref.startswith("refs/kb/rescue/")}
 
 
 def _tree(place: Path, ref: str) -> dict[str, str]:
@@ -167,9 +174,9 @@ class Bench:
     @contextlib.contextmanager
     def copy(self) -> Iterator[Path]:
         """Lend a copy of the clone."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        folder = self.folder / RUN
         try:
-            shutil.copytree(self.base.parent, folder, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(self.base.parent, folder, symlinks=True)
             yield folder / "kb"
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -253,11 +260,12 @@ def _spool(place: Path) -> list[str]:
 
 def _broken(place: Path) -> Iterator[str]:
     """Yield what must never be, not even before the next call: a broken repository, a half record."""
-    try:
-        if words := git(place, "fsck", "--strict", "--no-dangling"):
-            yield f"fsck: {words}"
-    except Exception as error:
-        yield f"fsck: {error} {getattr(error, 'stderr', '')}"
+    for repository in (one for one in (place, place.parent / "remote.git") if one.exists()):
+        try:
+            if words := git(repository, "fsck", "--strict", "--no-dangling"):
+                yield f"fsck: {words}"
+        except subprocess.CalledProcessError as error:
+            yield f"fsck: {error} {error.stderr}"
     for path in (place / "content/anchors").rglob("[!.]*.md"):
         try:
             read(path.read_bytes(), str(path))
@@ -312,12 +320,10 @@ def unsound(place: Path) -> Iterator[str]:
 
 def faults(boundaries: Sequence[str], points: int, modes: Iterable[str]) -> Iterator[Fault]:
     """Yield the faults of an operation with *boundaries*, at about *points* of them for each mode; 0: at all."""
-    every = max(1, len(boundaries) // points) if points else 1
     for number, mode in enumerate(modes):
-        first = 1 + number * every // 6
-        yield from (
-            Fault(at, mode) for at in range(first, len(boundaries) + 1, every) if _fits(mode, boundaries[at - 1])
-        )
+        fitting = [at for at, boundary in enumerate(boundaries, 1) if _fits(mode, boundary)]
+        every = max(1, len(fitting) // points) if points else 1
+        yield from (Fault(at, mode) for at in fitting[number * every // 6 :: every])
         if mode in ERRORS and mode != "EIO":
             yield Fault(ALWAYS, mode)
 

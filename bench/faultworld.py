@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.faultcases import Operation, as_stdin, decision, git
+from bench.faultcrowd import crowded
 from bench.faultpoint import SLOW, run
 from bench.faultsteps import Bench, Fault, grow_old, leftovers, lies, mended, unsound
 from kb.knowledge import KnowledgeBase
@@ -281,8 +282,14 @@ def _slow(stage: Stage, chance: random.Random) -> Iterator[str]:
         yield from stage.ends_well(place, decision(1), decision(2))
 
 
+def _crowd(stage: Stage, chance: random.Random) -> Iterator[str]:
+    """Let six processes write in two worktrees while a person works there."""
+    with stage.bench.copy() as place:
+        yield from crowded(place, chance, stage.notes)
+
+
 SCENES: tuple[Scene, ...] = (
-    Scene("a writer and its git killed at random", _killed, 160, 15),
+    Scene("a writer and its git killed at random", _killed, 200, 15),
     Scene("four writers, one killed at random", _one_of_four, 60, 10),
     Scene("a full disk", _full, 30, 3),
     Scene("a read-only disk", _read_only, 2, 1),
@@ -291,5 +298,6 @@ SCENES: tuple[Scene, ...] = (
     Scene("damaged state, spool and queue", _damaged_state, 20, 2),
     Scene("the clock jumps back a day", _clock_back, 2, 1),
     Scene("a slow disk, two writers", _slow, 5, 1),
+    Scene("six writers in two worktrees beside a person at work", _crowd, 15, 1),
 )
 """What is tried, how often in the long form and in the short one."""

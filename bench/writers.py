@@ -1,6 +1,7 @@
 """Many writers at once on one clone: what is lost, how many a second, how long one waits.
 
-python -m bench.writers [--processes 16] [--each 25] [--size 200] [--place DIR]
+    python -m bench.writers [--processes 16] [--each 25] [--size 200] [--place DIR]
+    python -m bench.writers --processes 4 --each 500 --size 10000
 
 The yardstick of each run is `git add && git commit` of one file a time under a lock, by as many processes, in a copy
 of the same repository. A loss is a write that was reported done and is not in HEAD exactly once.
@@ -125,7 +126,7 @@ def row(what: str, rate: float, base: float, times: Times, missing: object, must
 
 def main() -> None:
     """Print the table."""
-    words = argparse.ArgumentParser(description=__doc__)
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--processes", type=int, default=16)
     words.add_argument("--each", type=int, default=25)
     words.add_argument("--size", type=int, default=200, help="records that are there before")

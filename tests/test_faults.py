@@ -1,12 +1,13 @@
 """kb is interrupted: the short form of `make bench-faults`, and the doctor on what interrupted processes leave."""
 
+import json
 import os
 import time
 from pathlib import Path
 
 import pytest
 from clones import decision, one
-from conftest import git
+from conftest import Clock, git
 
 from bench.faultcases import OPERATIONS
 from bench.faultpoint import ERRORS, run
@@ -15,8 +16,10 @@ from bench.faultworld import SCENES
 from kb import doctor
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.sync import sync
 from kb.store.files import half_written, sweep, write_whole
 from kb.store.git import checkout
+from kb.store.git.repository import Repository
 
 STEPPED = [number for number, one in enumerate(OPERATIONS) if one.short]
 
@@ -73,6 +76,35 @@ def test_a_write_whose_index_was_lost_is_not_counted_twice(kb: KnowledgeBase, ro
     assert [record.occurrences for record in kb.records()] == [2]
 
 
+def test_what_is_saved_while_git_merges_is_kept(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = root / one(kb, decision(0)).path
+    mark, real = "<!-- USER_BLOCK_START -->\n", checkout.merged
+    path.write_text(path.read_text().replace(mark, f"{mark}line 0\n"))
+    saved = [0]
+
+    def merged(kept: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
+        found = real(kept, mine, base, other)
+        if len(saved) < 5:
+            path.write_text(path.read_text().replace(mark, f"{mark}line {len(saved)}\n"))
+            saved.append(len(saved))
+        return found
+
+    monkeypatch.setattr(checkout, "merged", merged)
+    again = decision(0, why="The deadline of the nightly export is two hours.", session="s2", host="test")
+    assert one(kb, again).verdict == "appended"
+    text = path.read_text()
+    assert len(saved) > 2 and all(f"line {number}\n" in text for number in saved) and "nightly export" in text
+
+
+def test_a_sync_makes_good_what_a_dead_process_has_left(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "remote.git")
+    git(root, "remote", "add", "origin", f"file://{tmp_path}/remote.git")
+    one(kb, decision(0))
+    (root / ".git" / "kb-held").touch()
+    os.link(root / ".git" / "kb-held", root / ".git" / "index.lock")
+    assert sync(kb).sent and not (root / ".git" / "index.lock").exists()
+
+
 def test_a_merge_that_git_cannot_make_is_no_conflict(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = kb.repository
     assert checkout.merged(kept, b"a\n", b"b\n", b"c\n") is None
@@ -88,6 +120,31 @@ def test_questions_are_answered_where_nothing_can_be_written(kb: KnowledgeBase, 
     (root / ".kb").rename(root / "was")
     (root / ".kb").write_text("a file where a folder must be")
     assert [record.id for record in kb.records()] == ["D001"]
+
+
+def test_what_is_written_survives_a_loss_of_power(
+    root: Path, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is owed is synced, objects are written out, the ref is synced, and its name; then the file, and its name."""
+    synced: list[str] = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), real(file))[1])
+    log = tmp_path / "trace"
+    about = {"GIT_TRACE2_EVENT": str(log), "GIT_TRACE2_CONFIG_PARAMS": "core.fsync,core.fsyncmethod"}
+    with KnowledgeBase(str(root), {**os.environ, **about}, clock) as kb:
+        one(kb, decision(0))
+    half, records = f".kb-{os.getpid()}.tmp", "content/anchors/global"
+    wanted = [f".kb/{half}", ".git/refs/heads", f"{records}/{half}", records]
+    assert synced == [str(root / name) for name in wanted]
+    told: dict[str, dict[str, str]] = {}
+    for event in map(json.loads, log.read_text().splitlines()):
+        if event["event"] == "def_param":
+            told.setdefault(event["sid"], {})[event["param"].lower()] = event["value"]
+        elif event["event"] == "cmd_name":
+            told[event["name"]] = told.setdefault(event["sid"], {})
+    for name in ("hash-object", "commit-tree"):
+        assert told[name] == {"core.fsync": "objects", "core.fsyncmethod": "writeout-only"}
+    assert told["update-ref"] == {"core.fsync": "reference", "core.fsyncmethod": "fsync"}
 
 
 # -- the doctor ------------------------------------------------------------------------------------
@@ -110,6 +167,17 @@ def test_an_old_lock_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name
     outcome = examined(root)["locks"]
     assert outcome.state == doctor.FAILED and name in str(outcome.said) and outcome.remedy
     assert examined(root, fix=True)["locks"].mended and not lock.exists()
+
+
+def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root: Path) -> None:
+    lock, mark = root / ".git" / "index.lock", root / ".git" / "kb-held"
+    mark.touch()
+    os.link(mark, lock)
+    with kb.repository.locked():
+        assert examined(root, fix=True)["locks"].state == doctor.OK and lock.exists(), "somebody is at work"
+    assert examined(root)["locks"].state == doctor.FAILED
+    found = examined(root, fix=True)
+    assert found["locks"].mended and found["repository"].state == doctor.OK and not lock.exists()
 
 
 def test_a_young_lock_is_somebodys(kb: KnowledgeBase, root: Path) -> None:

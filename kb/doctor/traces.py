@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -10,11 +11,12 @@ from collections.abc import Iterator
 
 from kb import __version__
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
+from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import CONTENT
 from kb.store.files import STALE, half_written
-from kb.store.git import driver
-from kb.store.git.repository import Repository
+from kb.store.git import checkout, driver
+from kb.store.git.repository import GivenUp, Repository
 from kb.words import say
 
 _OLDEST_PYTHON = (3, 11)
@@ -45,7 +47,7 @@ def permissions(place: Place) -> Found:
 
 
 def locks(place: Place) -> Found:
-    """Look for locks of git's that nobody has let go of for a minute."""
+    """Look for locks of git's that nobody has let go of for a minute, and for one of a kb that died."""
     found = list(_locks(opened(place)))
     if not found:
         return Found(OK, say("no lock is left over"))
@@ -58,8 +60,19 @@ def _locks(kb: KnowledgeBase) -> Iterator[str]:
     walk = os.walk(os.path.join(kept.common_dir, "refs"))
     below = [os.path.join(folder, name) for folder, _, names in walk for name in names]
     for path in (*tops, *below):
-        if path.endswith(".lock") and _is_old(path):
+        if path.endswith(".lock") and (_is_old(path) or _is_abandoned(kept, path)):
             yield path
+
+
+def _is_abandoned(kept: Repository, path: str) -> bool:
+    """Tell whether *path* is git's lock on the index, taken by a kb that has died with it."""
+    try:
+        if not os.path.samefile(path, os.path.join(kept.git_dir, checkout.MARK)):
+            return False
+        with kept.locked(given_up=lambda: True):
+            return os.path.exists(path)
+    except (OSError, GivenUp, Busy):
+        return False
 
 
 def _names(folder: str) -> list[str]:
@@ -80,6 +93,8 @@ def _is_old(path: str) -> bool:
 def remove_locks(place: Place) -> None:
     """Take away old locks where it is sure that no git process works here; elsewhere a person decides."""
     kept = opened(place).repository
+    with contextlib.suppress(GivenUp, Busy), kept.locked(given_up=lambda: True):
+        checkout.release_abandoned(kept)
     if _git_may_run(kept.top, kept.git_dir, kept.common_dir):
         return
     for path in _locks(opened(place)):

@@ -116,7 +116,7 @@ def _owed(kb: KnowledgeBase) -> dict[str, str]:
 
 def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str]) -> None:
     if paths:
-        kb.state.save({"new": new, "paths": paths}, _INTENT)
+        kb.state.save({"new": new, "paths": paths}, _INTENT, synced=True)
     else:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(kb.state.path(_INTENT))

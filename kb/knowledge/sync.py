@@ -16,6 +16,7 @@ from kb.knowledge.outgoing import Outgoing, Request
 from kb.knowledge.renaming import Key, Renumbered
 from kb.knowledge.sharing import Noted
 from kb.knowledge.tracked import Tracked
+from kb.knowledge.writing import Writing
 from kb.store.git.lines import count
 from kb.store.git.remote import Unreachable
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -62,8 +63,8 @@ def sync(kb: KnowledgeBase, remote: str = "", *, push: bool = True) -> Synced:
     A remote that cannot be reached just now is no error: what is written waits here. Raise NeedsPerson where a person
     has to decide, and Busy where others were faster every time.
     """
-    if busy := kb.repository.not_now():
-        raise busy
+    with Writing(kb, "", "").transaction():
+        pass  # what a process that died has left is made good first, or Busy raised
     with kb.state.alone("sync"):
         return _synced(Syncing(kb, remote), push=push)
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Iterable
 
 _BESIDE, _HALF = ".kb-", ".tmp"
 STALE = 60.0
@@ -42,7 +43,7 @@ def write(path: str, data: bytes) -> None:
 def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
     """Write a file so that a reader sees the old or the new one, never a part; permissions are kept.
 
-    *synced*: it survives a loss of power once this returns.
+    *synced*: it is on the disk once this returns; that its name is there as well is up to `harden`.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
@@ -59,6 +60,17 @@ def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
     except BaseException:
         remove(beside)
         raise
+
+
+def harden(folders: Iterable[str]) -> None:
+    """Let the names in *folders* survive a loss of power, where the file system can."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            file = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
 
 
 def half_written(folder: str, age: float = STALE) -> list[str]:

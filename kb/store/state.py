@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from kb.errors import KbError
 from kb.home import state_home
 from kb.jsonbytes import json_bytes
-from kb.store.files import STALE, half_written, remove_folder, sweep
+from kb.store.files import STALE, half_written, harden, remove_folder, sweep
 from kb.store.files import write_whole as write_whole
 from kb.store.stamps import clone_of
 from kb.values import TYPE_CHECKING
@@ -90,10 +90,10 @@ class State:
         except (OSError, ValueError, RecursionError):
             return None
 
-    def save(self, value: Mapping[str, object], *parts: str) -> None:
-        """Keep *value* as JSON, whole or not at all."""
+    def save(self, value: Mapping[str, object], *parts: str, synced: bool = False) -> None:
+        """Keep *value* as JSON, whole or not at all; *synced*: on the disk."""
         self.made()
-        write_whole(self.path(*parts), json_bytes(self.signed(value), indent=1))
+        write_whole(self.path(*parts), json_bytes(self.signed(value), indent=1), synced=synced)
 
     def signed(self, value: Mapping[str, object]) -> dict[str, object]:
         """Return *value* with the word of this clone, by which `own` knows it again."""
@@ -121,6 +121,7 @@ class State:
         except (OSError, KbError):
             path = os.path.join(self._elsewhere, "spool", name + ".json")
             write_whole(path, json_bytes(value), synced=True)
+        harden([os.path.dirname(path)])
         return path
 
     def spooled(self) -> list[str]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, KbError
-from kb.store.files import STALE, content, remove, remove_folder, write, write_whole
+from kb.store.files import STALE, content, harden, remove, remove_folder, write, write_whole
 from kb.store.git.command import Output, Started, failure
 from kb.store.git.repository import PATIENCE, Repository
 from kb.values import NamedTuple
@@ -25,6 +25,8 @@ CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
 """What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
 
 
+MARK = "kb-held"
+"""The file that git's lock on the index is a link to while kb holds it."""
 _MERGE = "merge-"
 """What the name of a folder begins with in which three versions of a file are merged."""
 _TROUBLE = 128
@@ -92,6 +94,7 @@ class Following:
         """
         repository = self._repository
         outcomes = {path: _file_followed(repository, path, before, now) for path, (before, now) in changes.items()}
+        harden({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
         try:
             marks = self._marked()
             plain = [path for path in changes if path not in reserved]
@@ -167,7 +170,7 @@ def held(repository: Repository) -> Iterator[Following]:
 
     The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned`).
     """
-    index, mark, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-held", "kb-index"))
+    index, mark, beside = (os.path.join(repository.git_dir, name) for name in ("index", MARK, "kb-index"))
     _lock(index + ".lock", mark)
     try:
         _link_or_copy(index, beside)
@@ -217,7 +220,7 @@ def _link_or_copy(index: str, beside: str) -> None:
 
 def release_abandoned(repository: Repository) -> None:
     """Take away the index lock of a process of ours that died, and where it merged; under `Repository.locked`."""
-    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", "kb-held"))
+    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     with contextlib.suppress(FileNotFoundError):
         if os.path.samefile(lock, mark):
             os.unlink(lock)
@@ -255,16 +258,18 @@ def _file_written(repository: Repository, path: str, before: bytes | None, now: 
     if mine is None:
         if before is not None:
             return KEPT
-        write_whole(path, now)
+        write_whole(path, now, synced=True)
         return CLEAN
     if _same_text(mine, before):
         crlf = b"\r\n" in mine and b"\r\n" not in now
-        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now)
+        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now, synced=True)
         return CLEAN
     both = _merged_lines(repository, mine, before or b"", now)
+    if content(path) != mine:  # saved again while git was merging
+        return _file_written(repository, path, before, now)
     if both is None:
         return KEPT
-    write_whole(path, both)
+    write_whole(path, both, synced=True)
     return MERGED
 
 

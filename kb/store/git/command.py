@@ -44,6 +44,14 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     ), ()),
 }  # fmt: skip
 """Every command of git's that kb runs, with the options that keep it from running more; docs/git.md explains them."""
+_WRITTEN_OUT = ("-c", "core.fsync=objects", "-c", "core.fsyncMethod=writeout-only")
+HARDENED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("hash-object", "commit-tree", "merge-tree"), _WRITTEN_OUT),
+    "fetch": ("-c", "core.fsync=objects"),
+    "update-ref": ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync"),
+}
+"""What lets a write survive a loss of power: objects are written out, and the one fsync of the ref that names them
+brings them all to the disk, as git's own `batch` does it."""
 _PASSING = (
     "No space left", "Disk quota exceeded", "File too large", "Read-only file system", "Permission denied",
     "index.lock", "Unable to create",
@@ -99,11 +107,12 @@ def told(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) ->
 
 
 def guarded(arguments: Sequence[str]) -> list[str]:
-    """Return the call of git *arguments* with the options that `COMMANDS` has for its command."""
+    """Return the call of git *arguments* with the options that `HARDENED` and `COMMANDS` have for its command."""
     at = place_of_command(arguments, 1)
     if at == len(arguments):
         return list(arguments)
-    return [*arguments[: at + 1], *COMMANDS.get(arguments[at], ()), *arguments[at + 1 :]]
+    command = arguments[at]
+    return [*arguments[:at], *HARDENED.get(command, ()), command, *COMMANDS.get(command, ()), *arguments[at + 1 :]]
 
 
 def place_of_command(arguments: Sequence[str], start: int = 0) -> int:

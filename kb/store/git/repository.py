@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb.digest import sha1, sha256
 from kb.errors import Busy, GitFailed
+from kb.store.files import harden
 from kb.store.git.command import Output, Started, failure, run, scrubbed
 from kb.store.git.guard import Guard
 from kb.store.git.layout import common_dir, enclosing, first_line, packed
@@ -349,6 +350,7 @@ class Repository:
             output = (mover or self.mover(reason)).told(lines)
             mover = None
             if not output.code:
+                harden({os.path.dirname(os.path.join(self.common_dir, *move.ref.split("/"))) for move in moves})
                 return
             if (
                 "but expected" in output.error
