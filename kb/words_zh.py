@@ -600,6 +600,8 @@ KNOWLEDGE: dict[str, str] = {
     "it is committed; {path} could not be written, the next call tries again": (
         "已提交；{path} 未能写入，下次调用会重试"
     ),
+    "a commit holds {path}, which no checkout may have": "一个提交里有 {path}，任何检出都不该有它",
+    "do not merge it; see who made it: git log --all -- {path}": "不要合并；查看是谁提交的：git log --all -- {path}",
     "git stored other commits than were built": "git 存下的提交与构建的不同",
     "git stored other trees than were built": "git 存下的树与所构建的不同",
     "not given: {sections}": "未给出：{sections}",

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kb.errors import Busy, KbError
 from kb.store.files import STALE, content, harden, remove, remove_folder, write, write_whole
 from kb.store.git.command import Output, Started, failure
+from kb.store.git.paths import leads_out
 from kb.store.git.repository import PATIENCE, Repository
 from kb.values import NamedTuple
 from kb.words import say
@@ -236,6 +237,8 @@ def release_abandoned(repository: Repository) -> None:
 
 
 def _file_followed(repository: Repository, path: str, before: bytes | None, now: bytes | None) -> str:
+    if leads_out(path):
+        return FAILED
     place = os.path.join(repository.root, *path.split("/"))
     try:
         return _file_gone(place, before) if now is None else _file_written(repository, place, before, now)

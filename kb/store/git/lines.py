@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.patterns import regex
+from kb.store.git.paths import refuse
 from kb.store.git.repository import Repository
 from kb.values import NamedTuple
 
@@ -82,7 +83,10 @@ def tree_of(repository: Repository, revision: str) -> str:
 
 
 def differences(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list[list[Difference]]:
-    """Return the files in which each pair of trees differs, with one git process."""
+    """Return the files in which each pair of trees differs, with one git process.
+
+    Raise NeedsPerson where one of them has a name that no checkout may have.
+    """
     asked = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
     if not asked:
         return [[] for _ in pairs]
@@ -102,6 +106,7 @@ def differences(repository: Repository, pairs: Sequence[tuple[str, str]]) -> lis
         end = out.index(b"\0", middle + 1)
         found[current].append(_difference(out[at + 1 : middle].decode(), os.fsdecode(out[middle + 1 : end])))
         at = end + 1
+    refuse((one.name for rows in found.values() for one in rows if one.new), repository.full(".kb"))
     return [found.get(pair, []) for pair in pairs]
 
 
