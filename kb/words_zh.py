@@ -602,6 +602,8 @@ KNOWLEDGE: dict[str, str] = {
     ),
     "a commit holds {path}, which no checkout may have": "一个提交里有 {path}，任何检出都不该有它",
     "do not merge it; see who made it: git log --all -- {path}": "不要合并；查看是谁提交的：git log --all -- {path}",
+    "one side has removed it, the other has changed it": "一方删除了它，另一方修改了它",
+    "one side has removed it, the other has moved it": "一方删除了它，另一方移动了它",
     "git stored other commits than were built": "git 存下的提交与构建的不同",
     "git stored other trees than were built": "git 存下的树与所构建的不同",
     "not given: {sections}": "未给出：{sections}",

@@ -600,3 +600,54 @@ def test_what_the_repository_names_is_not_run(team: Team) -> None:
         written(kb, thought(1 if kb is ann else 2))
         sync(kb)
     assert not mark.exists() and Path(bob.root, "code.py").read_text() == "1\n" and len(ids(bob)) == 2
+
+
+# -- what one side removes and the other changes ----------------------------------------------------
+
+
+def removed(kb: KnowledgeBase, record_id: str) -> None:
+    """Take the file of a record away, as a person does who must."""
+    git(kb.root, "rm", "-q", "--", str(file_of(kb, record_id)))
+    git(kb.root, "commit", "-qm", "Legal asked")
+
+
+def test_what_was_removed_there_does_not_come_back_with_a_change_of_ours(team: Team) -> None:
+    ann, bob = team.clone("ann"), team.clone("bob")
+    (name,) = written(ann, thought(1))
+    sync(ann), sync(bob)
+    path = file_of(ann, name)
+    removed(ann, name)
+    sync(ann)
+    bob.confirm(name)
+    head = git(bob.root, "rev-parse", "HEAD")
+    with pytest.raises(NeedsPerson, match=f"both changed .*{path.name}"):
+        sync(bob)
+    assert git(bob.root, "rev-parse", "HEAD") == head
+    assert not path.exists() and git(team.remote, "ls-tree", "-r", "--name-only", "main").count(path.name) == 0
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_what_was_removed_here_is_not_forgotten_for_a_change_of_theirs(team: Team, *, more: bool) -> None:
+    ann, bob = team.clone("ann"), team.clone("bob")
+    (name,) = written(ann, thought(1))
+    sync(ann), sync(bob)
+    ann.confirm(name)
+    sync(ann)
+    path = file_of(bob, name)
+    removed(bob, name)
+    if more:
+        Path(bob.root, "notes.txt").write_text("x\n")
+        by_hand(bob, "By hand")
+    with pytest.raises(NeedsPerson, match=f"both changed .*{path.name}"):
+        sync(bob)
+    assert not path.exists()
+
+
+def test_what_nobody_else_touched_is_removed_for_all(team: Team) -> None:
+    ann, bob = team.clone("ann"), team.clone("bob")
+    (name, other) = written(ann, thought(1), thought(2))
+    sync(ann), sync(bob)
+    removed(ann, name)
+    bob.confirm(other)
+    sync(ann), sync(bob), sync(ann)
+    assert list(ids(ann).values()) == list(ids(bob).values()) == [other]

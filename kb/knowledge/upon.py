@@ -95,16 +95,18 @@ class Upon:
         there = self.content(step.old)
         if step.old != step.path:
             return self._put_moved(step, there)
-        if there in (step.before, step.now) or there is None:
+        if there in (step.before, step.now):
             return {} if there == step.now else {step.path: step.now}
-        if step.now is None:
-            return {}
+        if there is None or step.now is None:
+            return self._left_to_a_person(step, say("one side has removed it, the other has changed it"))
         return self._put_merged(step, there)
 
     def _put_moved(self, step: Step, there: bytes | None) -> dict[str, bytes | None]:
         """Put upon the other line what has another place now."""
+        if there is None and self.content(step.path) is None:
+            return self._left_to_a_person(step, say("one side has removed it, the other has moved it"))
         if there is None:
-            return self._put(step._replace(old=step.path, before=None))
+            return self._put(step._replace(old=step.path))
         changes = self._put_merged(step, there) if there != step.before else {step.path: step.now}
         return {**changes, step.old: None} if step.path in changes else {}
 
@@ -113,6 +115,10 @@ class Upon:
         now, reasons = self._merged(step, there)
         if now is not None:
             return {} if now == there and step.old == step.path else {step.path: now}
+        return self._left_to_a_person(step, *reasons)
+
+    def _left_to_a_person(self, step: Step, *reasons: Said) -> dict[str, bytes | None]:
+        """Remember what our line says of a file of which the other says something else."""
         known = self.unmerged.get(step.old)
         base = known.base if known else step.before
         self.unmerged[step.old] = Unmerged(step.old, base, step.now, known.reasons if known else reasons)
