@@ -192,6 +192,16 @@ def test_nobody_waits_for_the_trouble_of_another(kb: KnowledgeBase, root: Path) 
     assert {record.title for record in kb.records()} == {TITLES[0], TITLES[2]}
 
 
+def test_the_impatience_of_one_is_no_answer_to_another(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = waiting(kb, candidate(1))
+    monkeypatch.setattr("kb.store.git.repository.QUEUE", 0.1)
+    with kb.repository.locked(), KnowledgeBase(str(root), os.environ) as mine, pytest.raises(Busy, match="is writing"):
+        Deciding(mine, "", mine.root).run([candidate(0)])
+    assert not theirs.was_answered()
+
+
 def test_answers_that_nobody_fetched_go_after_a_while(kb: KnowledgeBase) -> None:
     waiting(kb, candidate(1))
     write(kb, 0)

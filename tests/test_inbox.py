@@ -1,5 +1,7 @@
 """The inbox: what the gate keeps back, in git and out of the way."""
 
+import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 from clones import FASTAPI, SMALL, commits, one, seen
 from conftest import git
 
+from kb.doctor import examine
 from kb.errors import UnknownId
 from kb.knowledge import KnowledgeBase
 from kb.record import Candidate
@@ -109,6 +112,35 @@ def test_an_unreadable_entry_is_passed_over(kb: KnowledgeBase, root: Path) -> No
     ).stdout.strip()
     git(root, "update-ref", INBOX, git(root, "commit-tree", tree, "-p", INBOX, "-m", "Broken").strip())
     assert [entry.candidate.title for entry in kb.held()] == [SMALL.title]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"sightings": ["x"]}, {"sightings": 3}, {"sightings": [{"session": 1}]}, {"reasons": [1]}, {"reasons": {}},
+     {"candidate": []}, {"candidate": {"kind": "decision"}}, [], None, "x"],
+)  # fmt: skip
+def test_what_somebody_else_laid_there_stops_nobody(kb: KnowledgeBase, root: Path, wrong: object) -> None:
+    one(kb, SMALL)
+    name = kb.held()[0].name + ".json"
+    entry = json.loads(git(root, "show", f"{INBOX}:{name}"))
+    changed = {**entry, **wrong} if isinstance(wrong, dict) else wrong
+    words = ["git", "-C", str(root), "hash-object", "-w", "--stdin"]
+    given = json.dumps(changed).encode()
+    blob = subprocess.run(words, input=given, capture_output=True, check=True).stdout.decode().strip()
+    made = subprocess.run(
+        ["git", "-C", str(root), "mktree"],
+        input=f"100644 blob {blob}\t{name}\n".encode(),
+        capture_output=True,
+        check=True,
+    )
+    commit = git(root, "commit-tree", "-m", "x", made.stdout.decode().strip()).strip()
+    git(root, "update-ref", INBOX, commit)
+    found = {outcome.name: outcome for outcome in examine(str(root), str(root), os.environ)}["inbox"]
+    assert found.state == "note" and found.said.values["name"] == name
+    assert kb.held() == []
+    assert one(kb, FASTAPI).verdict == "created"
+    assert one(kb, SMALL._replace(session="s2")).verdict == "held"
+    assert [held.candidate.title for held in kb.held()] == [SMALL.title]
 
 
 def test_the_contrary_under_the_same_title_does_not_take_its_place(kb: KnowledgeBase) -> None:

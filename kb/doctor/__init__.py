@@ -19,7 +19,7 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, op
 from kb.errors import KbError
 from kb.home import passed_over
 from kb.hosts import install
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, inbox
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.names import REVIEWS
@@ -222,6 +222,14 @@ def spool(place: Place) -> Found:
     return Found(NOTE if n else OK, say("{n} writes wait for the next call", n=n))
 
 
+def waiting(place: Place) -> Found:
+    """Look for files in the inbox that hold no candidate; one who shares it may have put them there."""
+    found = inbox.unreadable(opened(place))
+    if not found:
+        return Found(OK, say("what waits in the inbox can be read"))
+    return Found(NOTE, say("{n} files of the inbox hold no candidate: {name}", n=len(found), name=found[0]))
+
+
 def unreadable(place: Place) -> Found:
     """Look for spooled files that were set aside."""
     found = opened(place).state.unreadable()
@@ -371,6 +379,7 @@ CHECKS: tuple[Check, ...] = (
     Check("index", index, say("run: kb doctor --fix"), _rebuild_index),
     Check("records", records, say("see: kb check")),
     Check("reviews", reviews, say("decide them: kb review")),
+    Check("inbox", waiting, say("look who wrote them: git log -p refs/kb/inbox")),
     Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
     Check("queue", traces.queue, say("write something: the next write takes it along")),
     Check("set aside", unreadable, say("read the file, save what it holds by hand, and delete it")),
@@ -385,6 +394,6 @@ CHECKS: tuple[Check, ...] = (
 
 NEED_KB = frozenset({
     "repository", "identity", "permissions", "locks", "refs", "driver", "queue", "leftovers", "state folder", "index",
-    "records", "reviews", "spool", "set aside", "sessions", "hook line",
+    "records", "reviews", "inbox", "spool", "set aside", "sessions", "hook line",
 })  # fmt: skip
 """The checks that ask the knowledge base."""

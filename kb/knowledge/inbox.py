@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
-from kb.errors import Busy, KbError, UnknownId
+from kb.errors import BadInput, Busy, KbError, UnknownId
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import INBOX
 from kb.record import Candidate, Record, Similar, Verdict
@@ -45,11 +45,20 @@ class Held(NamedTuple):
 
 
 def read(name: str, entry: Mapping[str, Any]) -> Held:
-    """Return the *entry* of the inbox file *name*; raise BadInput for what is none."""
-    (candidate,) = candidates_of(entry["candidate"], f"inbox:{name}")
-    return Held(
-        name.removesuffix(".json"), candidate, tuple(entry.get("sightings", ())), tuple(entry.get("reasons", ()))
-    )
+    """Return the *entry* of the inbox file *name*; raise BadInput for what is none.
+
+    It may have come from anybody who shares the inbox.
+    """
+    try:
+        found = candidates_of(entry["candidate"], f"inbox:{name}")
+        sightings, reasons = entry.get("sightings", []), entry.get("reasons", [])
+        is_one = len(found) == 1 and isinstance(sightings, list) and isinstance(reasons, list)
+        words = [*reasons, *(word for sighting in sightings for pair in sighting.items() for word in pair)]
+    except (KeyError, TypeError, AttributeError, ValueError):
+        is_one, words = False, []
+    if not is_one or not all(isinstance(word, str) for word in words):
+        raise BadInput(say("{path} holds no candidate", path=f"inbox:{name}"), hint=say("see: kb doctor"))
+    return Held(name.removesuffix(".json"), found[0], tuple(sightings), tuple(reasons))
 
 
 def written(held: Held) -> bytes:
@@ -141,9 +150,15 @@ def everything(kb: KnowledgeBase) -> list[Held]:
     """Return all that is held, as the index knows it; what cannot be read is left to `kb doctor`."""
     found: list[Held] = []
     for name, entry in kb.index.held():
-        with contextlib.suppress(KbError, KeyError, TypeError, ValueError):
+        with contextlib.suppress(KbError):
             found.append(read(name, entry))
     return found
+
+
+def unreadable(kb: KnowledgeBase) -> list[str]:
+    """Return the names of the files in the inbox that hold no candidate."""
+    sync(kb)
+    return sorted({name for name, _ in kb.index.held()} - {held.name + ".json" for held in everything(kb)})
 
 
 def sync(kb: KnowledgeBase) -> None:
@@ -156,8 +171,10 @@ def sync(kb: KnowledgeBase) -> None:
             kb.index.hold(name, None)
         names = list(kb.repository.files(oid)) if oid else []
         for name, data in zip(names, kb.repository.blobs([(oid, name) for name in names]), strict=True):
+            entry = None
             with contextlib.suppress(ValueError, RecursionError):
-                kb.index.hold(name, json.loads(data or b""))
+                entry = json.loads(data or b"")
+            kb.index.hold(name, entry if isinstance(entry, dict) else {})
         kb.index.set_note("inbox", oid)
 
 

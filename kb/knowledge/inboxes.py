@@ -62,7 +62,7 @@ def _both(name: str, one: bytes, other: bytes) -> bytes:
     """Return one entry with the sightings of two; of one that cannot be read the other."""
     try:
         first, second = inbox.read(name, json.loads(one)), inbox.read(name, json.loads(other))
-    except (KbError, ValueError, KeyError, TypeError):
+    except (KbError, ValueError, RecursionError):
         return max(one, other)
     both = sorted((*first.sightings, *second.sightings), key=lambda s: (s.get("day", ""), s.get("session", "")))
     sightings: dict[str, Mapping[str, str]] = {}

@@ -104,11 +104,14 @@ class Deciding(Writing):
             found = self.until_won(partial(self._plan_all, mine, waiting), self._publish_all, waiting.is_answered)
         except GivenUp:
             return waiting.answer()
-        except Busy as trouble:
-            tell_all_of(self.kb, trouble)
+        except Busy:
             waiting.withdraw()
             raise
         return found[0][1]
+
+    def gave_up(self, trouble: Busy) -> None:
+        """Spare those who wait the same *trouble*."""
+        tell_all_of(self.kb, trouble)
 
     def _plan_all(self, mine: Call, waiting: Waiting) -> list[Planned]:
         """Plan what this writer wants, and what all those want who wait for the lock."""

@@ -83,8 +83,8 @@ class Writing:
     def transaction(self, *, keep: bool = True, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
         """Hold the lock, the tip to build on and the index that agrees with it."""
         repository = self.kb.repository
-        try:
-            with repository.locked(given_up):
+        with repository.locked(given_up):
+            try:
                 has_followed = finish_following(self.kb)
                 if busy := repository.not_now():
                     raise busy
@@ -97,11 +97,19 @@ class Writing:
                 inbox.sync(self.kb)
                 with self.kb.index.changing(keep=keep):
                     yield
-        except (OSError, IndexFailed) as error:
-            if self.is_published:
-                return
-            problem = getattr(error, "strerror", None) or str(error)
-            raise Busy(say("{path} cannot be written: {problem}", path=self.kb.root, problem=problem)) from None
+            except (OSError, IndexFailed) as error:
+                if self.is_published:
+                    return
+                problem = getattr(error, "strerror", None) or str(error)
+                trouble = Busy(say("{path} cannot be written: {problem}", path=self.kb.root, problem=problem))
+                self.gave_up(trouble)
+                raise trouble from None
+            except Busy as trouble:
+                self.gave_up(trouble)
+                raise
+
+    def gave_up(self, trouble: Busy) -> None:
+        """Hear, with the lock still held, that nothing can be written now."""
 
     def refused(self, candidate: Candidate, reasons: Sequence[Said], remedy: Said) -> Verdict:
         """Return the verdict on a candidate that is not kept."""
