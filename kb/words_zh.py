@@ -290,7 +290,7 @@ CHECKING: dict[str, str] = {
     "take one of them out": "删去其中一处",
     "put both into one; after a merge: kb repair {id}": "请合而为一；若由合并造成：kb repair {id}",
     "the merge kept what both sides wrote in {heading}": "合并把双方写的“{heading}”都留下了",
-    "choose, or say it in one: kb repair {id}": "请二者择一或合写：kb repair {id}",
+    "choose, or say it in one: kb edit {id}": "请二者择一或合写：kb edit {id}",
     "“{text}” stands here twice": "“{text}”在此出现了两次",
     "{item} stands under {key} twice": "{item} 在 {key} 下出现了两次",
     "take it out once: kb check --fix": "删去一处：kb check --fix",

@@ -1,6 +1,7 @@
 """The index says what the files say, whatever was done to them with whatever tool between two looks."""
 
 import contextlib
+import os
 import random
 import subprocess
 from collections.abc import Callable
@@ -108,3 +109,13 @@ def readable(root: Path) -> dict[str, str]:
         with contextlib.suppress(BadRecord):
             found[place.relative_to(root).as_posix()] = read(place.read_bytes()).title
     return found
+
+
+def test_where_git_does_not_say_every_file_is_looked_at(kb: KnowledgeBase, root: Path) -> None:
+    path = root / one(kb, decision(0)).path
+    kb.records()
+    path.write_text(path.read_text().replace("title: Keep", "title: Never keep"))
+    with KnowledgeBase(str(root), {**os.environ, "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}) as foreign:
+        assert [record.title for record in foreign.records()] == [
+            f"Never {decision(0).title[0].lower()}{decision(0).title[1:]}"
+        ]

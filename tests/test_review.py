@@ -362,3 +362,19 @@ def test_a_review_that_was_merged_fast_forward_is_not_open(kb: KnowledgeBase, ro
     assert verdict.verdict == "conflict"
     git(root, "merge", "-q", "--ff-only", verdict.branch)
     assert kb.reviews() == []
+
+
+def test_a_review_that_makes_a_file_executable_needs_a_person(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, FASTAPI)
+    branch = one(kb, FLASK).branch
+    git(root, "switch", "-q", branch)
+    script = root / "run.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    git(root, "add", "run.sh")
+    git(root, "commit", "-qm", "A script")
+    git(root, "switch", "-q", "main")
+    with pytest.raises(NeedsPerson, match=r"run\.sh"):
+        kb.accept(branch)
+    git(root, "merge", "-q", "--no-edit", branch)
+    assert script.stat().st_mode & 0o100 and git(root, "status", "--porcelain") == ""

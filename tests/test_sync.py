@@ -651,3 +651,10 @@ def test_what_nobody_else_touched_is_removed_for_all(team: Team) -> None:
     bob.confirm(other)
     sync(ann), sync(bob), sync(ann)
     assert list(ids(ann).values()) == list(ids(bob).values()) == [other]
+
+
+def test_a_clone_learns_to_merge_records(team: Team) -> None:
+    kb = team.clone("ann")
+    assert "merge.kb" not in git(kb.root, "config", "--local", "--list")
+    sync(kb)
+    assert "merge-driver" in git(kb.root, "config", "merge.kb.driver")

@@ -85,7 +85,7 @@ def both_texts(shelf: Shelf) -> Iterator[Finding]:
         for number, section in enumerate(one.record.sections):
             if _holds_both(section, versions):
                 message = say("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
-                fix = say("choose, or say it in one: kb repair {id}", id=one.record.id)
+                fix = say("choose, or say it in one: kb edit {id}", id=one.record.id)
                 line = line_of(one.text, _sections(one.text)[number].start)
                 yield Finding("both-sides", "error", one.record.path, line, message, fix)
 

@@ -88,6 +88,10 @@ def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
         looking = None
     looking = looking or look(kb)
     edited, watched = _edited(kb, looking), looking.notes.names
+    if edited is None:
+        kb.index.refresh()
+        _note(kb, Notes("", "", ""))
+        return
     compared = looking.compared.ended() if looking.compared else None
     is_known = bool(looking.stamp) and looking.stamp == looking.notes.stamp
     if len(watched) > _MANY or not (is_known or (compared and looking.stamp == _stamp(kb))):
@@ -221,9 +225,12 @@ def _json(watched: Iterable[str]) -> str:
     return json.dumps(sorted(path for path in watched if path.endswith(".md")))
 
 
-def _edited(kb: KnowledgeBase, looking: Looking) -> set[str]:
-    """Return the files that are not as git's index has them."""
-    edited = _own(kb, looking.edited.ended().out.split(b"\0")[:-1])
+def _edited(kb: KnowledgeBase, looking: Looking) -> set[str] | None:
+    """Return the files that are not as git's index has them; None where git does not say."""
+    output = looking.edited.ended()
+    if output.code:
+        return None
+    edited = _own(kb, output.out.split(b"\0")[:-1])
     if len(edited) <= _MANY:
         return edited
     kb.repository.git("update-index", "-q", "--refresh", check=False)  # a copied clone: git only has never looked

@@ -17,6 +17,7 @@ from kb.knowledge.renaming import Key, Renumbered
 from kb.knowledge.sharing import Noted
 from kb.knowledge.tracked import Tracked
 from kb.knowledge.writing import Writing
+from kb.store.git import driver
 from kb.store.git.lines import count
 from kb.store.git.remote import Unreachable
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -60,11 +61,12 @@ class Synced(NamedTuple):
 def sync(kb: KnowledgeBase, remote: str = "", *, push: bool = True) -> Synced:
     """Bring this clone and *remote* (default: that of the branch) together; without *push* nothing is sent.
 
-    A remote that cannot be reached just now is no error: what is written waits here. Raise NeedsPerson where a person
+    This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
+    is written waits here. Raise NeedsPerson where a person
     has to decide, and Busy where others were faster every time.
     """
     with Writing(kb, "", "").transaction():
-        pass  # what a process that died has left is made good first, or Busy raised
+        driver.install(kb.repository)  # what a process that died has left was made good before, or Busy raised
     with kb.state.alone("sync"):
         return _synced(Syncing(kb, remote), push=push)
 

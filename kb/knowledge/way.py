@@ -33,8 +33,7 @@ class Way(NamedTuple):
 
     new: str
     how: str = ""
-    """One of _REQUEST = regex(r"refs/remotes/.*/kb/sync/.*|refs/kb/remotes/.*/sync/.*")
-FORWARD, REPLAYED and MERGED; "" where it stays."""
+    """One of FORWARD, REPLAYED and MERGED; "" where it stays."""
     made: int = 0
     """How many commits were replayed."""
     renumbered: tuple[Renumbered, ...] = ()

@@ -11,7 +11,7 @@ from kb.store.git.repository import Repository
 from kb.values import NamedTuple
 
 _WHO = regex(r"(.*?) ?<([^<>]*)> ([0-9-]+ [-+0-9]+)")
-_REGULAR = ("100644", "100755", "000000")
+_NONE, _REGULAR, _EXECUTABLE = "000000", "100644", "100755"
 
 
 class Commit(NamedTuple):
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
     """The object; "" where there is none."""
     new: str
     is_plain: bool
-    """Whether it is an ordinary file on both sides, whose name is on one line."""
+    """Whether it is an ordinary file on both sides, whose name is on one line, and stays executable or not."""
 
 
 def commits(repository: Repository, tip: str, *without: str) -> list[Commit]:
@@ -112,7 +112,8 @@ def differences(repository: Repository, pairs: Sequence[tuple[str, str]]) -> lis
 
 def _difference(meta: str, name: str) -> Difference:
     before, after, old, new, _ = meta.split(" ")
-    is_plain = before in _REGULAR and after in _REGULAR and "\n" not in name
+    modes = {before, after} - {_NONE}
+    is_plain = (modes == {_REGULAR} or (modes == {_EXECUTABLE} and before != _NONE)) and "\n" not in name
     return Difference(name, old if old.strip("0") else "", new if new.strip("0") else "", is_plain)
 
 
