@@ -156,6 +156,35 @@ def test_under_one_title_the_decisions_are_compared(title: str, one: str, other:
     assert contradiction(a_candidate(title, one), a_record(title, one)) is None
 
 
+@pytest.mark.parametrize(
+    ("title", "whole", "denial"),
+    [
+        (
+            "Amounts are integer cents",
+            "Stored as integer cents, 2 decimals.",
+            "Amounts are not stored as integer cents.",
+        ),
+        ("Retry policy", "Retry payments three times with backoff.", "Do not retry payments."),
+        ("日志处理", "写出前必须脱敏，保留 30 天。", "写出前不必脱敏。"),
+    ],
+)
+def test_a_denial_denies_what_says_more_and_is_no_denial_of_what_says_less(title: str, whole: str, denial: str) -> None:
+    assert contradiction(a_candidate(title, denial), a_record(title, whole))
+    assert contradiction(a_candidate(title, whole), a_record(title, denial))
+
+
+@pytest.mark.parametrize(
+    ("title", "one", "part"),
+    [
+        ("Amounts", "Amounts are rounded.", "Amounts of refunds in foreign currencies are not rounded."),
+        ("Logging", "Log errors with their stack traces.", "Do not log passwords."),
+        ("日志处理", "写出前必须脱敏。", "调试环境的日志写出前不必脱敏。"),
+    ],
+)
+def test_a_denial_of_a_part_leaves_the_rest(title: str, one: str, part: str) -> None:
+    assert contradiction(a_candidate(title, part), a_record(title, one)) is None
+
+
 def test_decisions_under_other_titles_are_not_compared() -> None:
     old = a_record("Refunds of books", "The window is 30 days.")
     assert contradiction(a_candidate("Returns of rented tools", "The window is 90 days."), old) is None

@@ -50,7 +50,8 @@ def contradiction(candidate: Candidate, record: Record) -> Said | None:
         return clash
     mine = list(_statements(candidate.title, candidate.decision))
     theirs = list(_statements(record.title, record.section("decision")))
-    clashes = (_clash(old, new, record.id, shares_paths) for old in theirs for new in mine)
+    same_title = set(new.terms) == set(old.terms)
+    clashes = (_clash(old, new, record.id, shares_paths, same_title) for old in theirs for new in mine)
     return next((said for said in clashes if said), None)
 
 
@@ -74,11 +75,11 @@ def _speak_of_the_same(one: Statement, other: Statement) -> bool:
     return len(shared) >= max(1, min(len(one.terms), len(other.terms)) - 1)
 
 
-def _clash(old: Statement, new: Statement, record_id: str, shares_paths: bool) -> Said | None:
+def _clash(old: Statement, new: Statement, record_id: str, shares_paths: bool, same_title: bool = False) -> Said | None:
     if old.places != new.places or _labels(old) != _labels(new):
         return None
     return (
-        _flip(old, new, record_id, shares_paths)
+        _flip(old, new, record_id, shares_paths, same_title)
         or _changed_number(old, new, record_id, shares_paths)
         or _other_choice(old, new, record_id, shares_paths)
     )
@@ -117,13 +118,22 @@ def _plain(text: str) -> str:
 # -- the opposite duty ----------------------------------------------------------------------------
 
 
-def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool) -> Said | None:
+def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool, same_title: bool) -> Said | None:
     """Find "must" against "need not", "use" against "do not use", "enable" against "disable"."""
     if frozenset({old.duty, new.duty}) not in _OPPOSED or not (old.is_explicit or new.is_explicit):
         return None
-    if _amounts(old) != _amounts(new) or not _same_subject(old, new, shares_paths):
+    is_whole = _amounts(old) == _amounts(new) and _same_subject(old, new, shares_paths)
+    if not is_whole and not (same_title and _leaves_nothing(old, new)):
         return None
     return say("“{new}” says the opposite of “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
+
+
+def _leaves_nothing(one: Statement, other: Statement) -> bool:
+    """Tell whether the denial says no more than what it denies; one that says more is about a part of it."""
+    denial, denied = (one, other) if one.duty in ("must not", "need not") else (other, one)
+    if "except" in denial.marks | denied.marks or not set(_amounts(denial)) <= set(_amounts(denied)):
+        return False
+    return set(denial.terms) < set(denied.terms) or denial.terms == denied.terms
 
 
 def _same_subject(old: Statement, new: Statement, shares_paths: bool) -> bool:
