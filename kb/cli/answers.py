@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kb.cli.prints import name_broken, name_unknown, print_json, print_verdicts
+from kb.cli.prints import explain_nothing, name_broken, print_json, print_verdicts
 from kb.errors import BadInput
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -36,7 +36,7 @@ def search(kb: KnowledgeBase, words: Sequence[str], *, wanted: Filter, limit: in
     answers = kb.recall(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
     name_broken(kb)
     if not answers:
-        name_unknown(kb, "".join(wanted.scopes))
+        explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
     if as_json:
         print_json([{**a.record._asdict(), "score": a.score, "snippet": a.snippet} for a in answers])
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import print_json, show_verdicts
+from kb.cli.prints import explain_nothing, print_json, show_verdicts
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -33,6 +33,8 @@ def list_(kb: KnowledgeBase, as_json: bool) -> None:
     if as_json:
         print_json(held)
         return
+    if not held:
+        explain_nothing(kb, say("nothing is held"))
     for entry in held:
         kept = entry.candidate
         kind = kind_label(kept.kind, kb.config.language)

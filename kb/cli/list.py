@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
-from kb.cli.prints import name_broken, name_unknown, print_json, record_line
+from kb.cli.prints import explain_nothing, name_broken, print_json, record_line
 from kb.kinds import KINDS
 from kb.values import TYPE_CHECKING
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -40,11 +41,11 @@ def command(
     since = kb.day_named(since) if since else ""
     records = kb.records(Filter(kind_wanted(kind), one(status), one(scope), tag, since))
     name_broken(kb)
-    if not records:
-        name_unknown(kb, scope)
     if category:
         names = {k.name for k in KINDS if k.category == category}
         records = [record for record in records if record.kind in names]
+    if not records:
+        explain_nothing(kb, say("no record"), scope)
     if as_json:
         print_json(records)
     elif table:

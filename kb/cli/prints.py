@@ -47,13 +47,13 @@ def warn(kb: KnowledgeBase, said: Said) -> None:
     print(kb.words(said), file=sys.stderr)
 
 
-def name_unknown(kb: KnowledgeBase, scope: str) -> None:
-    """Say on stderr that nothing is known of *scope*: no record is in it, and it is not that of the current folder."""
+def explain_nothing(kb: KnowledgeBase, said: Said, scope: str = "") -> None:
+    """Say on stderr why nothing is printed: *scope* holds no record and is not that of the folder, or else *said*."""
     from kb.knowledge import Filter
 
-    if scope in ("", GLOBAL) or scope == kb.project(os.getcwd()) or kb.records(Filter(scopes=(scope,))):
-        return
-    warn(kb, say("no record is in {scope}; which scopes there are: kb list", scope=scope))
+    is_known = scope in ("", GLOBAL) or scope == kb.project(os.getcwd()) or kb.records(Filter(scopes=(scope,)))
+    unknown = say("no record is in {scope}; which scopes there are: kb list", scope=scope)
+    warn(kb, said if is_known else unknown)
 
 
 def name_broken(kb: KnowledgeBase) -> None:

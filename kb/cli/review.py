@@ -7,8 +7,9 @@ import sys
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import print_json, show_verdicts
+from kb.cli.prints import explain_nothing, print_json, show_verdicts
 from kb.values import TYPE_CHECKING
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -31,6 +32,8 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
     if as_json:
         print_json(reviews)
         return
+    if not reviews:
+        explain_nothing(kb, say("no review is open"))
     for review in reviews:
         old = ", ".join(f"[{old.id}] {old.title}" for old in kb.sides(review.branch).old)
         since = kb.words(age(review, kb.today()))

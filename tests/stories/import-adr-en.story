@@ -82,6 +82,7 @@ created   [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
 2> imported: 3, unchanged: 0, no record: 1
 
 $ kb list
+2> no record
 
 $ kb import adr docs/adr
 created   [D001] Record architecture decisions  content/anchors/global/D001-record-architecture-decisions.md

@@ -1,6 +1,7 @@
 % en: what the gate keeps back
 
 $ kb inbox
+2> nothing is held
 
 $ kb write --kind decision --title "Paint the settings button blue" --decision "The button on the settings page is blue" --why "The designer likes it" --session s1
 held      Paint the settings button blue

@@ -24,3 +24,4 @@ a89de2da9262  ×1  决策: 手工排列导入语句  (global)
 bfdc78b980a8  ×1  决策: 把按钮颜色改成蓝色  (global)
 
 $ kb list
+2> 没有记录

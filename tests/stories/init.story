@@ -20,6 +20,7 @@ Make a knowledge base
 $ git status --short
 
 $ kb list
+2> no record
 
 $ kb check
 2> records: 0; nothing to complain of

@@ -37,6 +37,7 @@ $ kb list --category anti-pattern
 P001   ✅ accepted  Connection pools run dry under load  (global)
 
 $ kb list --since 2030-01-01
+2> no record
 
 $ kb list --table
 | ID | Decision | Date | Reason |
@@ -118,6 +119,7 @@ P001   Connection pools run dry under load  (global)
        Each worker opens its own «pool» on top of [D001] The default «pool» size is per process
 
 $ kb search nothing-of-that-name
+2> nothing found
 
 $ kb log D001
 <commit> <time> created    Add [D001] Use PostgreSQL for orders  (A Tester)

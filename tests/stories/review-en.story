@@ -101,6 +101,7 @@ updated   [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 2>           accepted; it replaces D001
 
 $ kb review
+2> no review is open
 
 $ kb list
 D001   ❌ superseded  Use PostgreSQL for orders  (global)

@@ -82,6 +82,7 @@ $ kb review reject D002
 2>           已否决，保留在 refs/kb/rejected/D002-采用-flask-作为后端框架
 
 $ kb review
+2> 没有待决的评审
 
 $ kb list
 D001   ⚠️ 待验证  使用 FastAPI 作为后端框架  (global)

@@ -105,3 +105,4 @@ created   [C001] Every outgoing message is redacted  content/anchors/global/C001
 2>           → complete it: kb edit C001
 
 $ kb list --kind constraint
+2> no record
