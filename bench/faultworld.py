@@ -211,9 +211,13 @@ def _locked(stage: Stage, chance: random.Random) -> Iterator[str]:
 def _damaged_index(stage: Stage, chance: random.Random) -> Iterator[str]:
     """Write beside an index, its log or its memory that is cut off, empty, or holds anything."""
     with stage.bench.copy() as place:
+        files = [place / ".kb" / f"index.db{end}" for end in ("", "-wal", "-shm")]
         with KnowledgeBase(str(place), os.environ) as kb:
             kb.records()
-            _damage(place / ".kb" / chance.choice(("index.db", "index.db", "index.db-wal", "index.db-shm")), chance)
+            as_open = {path: path.read_bytes() for path in files if path.exists()}
+        for path, data in as_open.items():  # as a process that died leaves them
+            path.write_bytes(data)
+        _damage(chance.choice((files[0], *files)), chance)
         asked = run(("kb", "search", "cache"), str(place), b"", dict(os.environ))
         if "Traceback" in asked.error:
             yield f"a question: {asked.error.strip().splitlines()[-1]}"
