@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -121,9 +122,9 @@ def main() -> int:
     began = time.monotonic()
     picked = [n for n, o in enumerate(OPERATIONS) if re.search(given.only, o.name) and (o.short or not given.short)]
     scened = [n for n, s in enumerate(SCENES) if re.search(given.only, s.name)]
-    with get_context("fork").Pool(2) as pool:
-        scenes = _told(pool.imap(_scene, [(n, _times(n, short=given.short), given.seed) for n in scened]))
-        operations = _told(pool.imap(_operation, [(n, points, modes) for n in picked]))
+    with ProcessPoolExecutor(2, get_context("fork")) as pool:
+        scenes = _told(pool.map(_scene, [(n, _times(n, short=given.short), given.seed) for n in scened]))
+        operations = _told(pool.map(_operation, [(n, points, modes) for n in picked]))
     if given.write_docs:
         text = PAGE.read_text(encoding="utf-8").partition(_MARK)[0]
         PAGE.write_text(
