@@ -144,6 +144,16 @@ class Candidate(NamedTuple):
     host: str = ""
 
 
+ALIASES = "aliases"
+"""The key of the front that keeps the numbers a record has had."""
+
+
+def aliases_of(values: Mapping[str, Any]) -> list[str]:
+    """Return the numbers that a record has had, from its front or what of it kb does not read."""
+    found = values.get(ALIASES)
+    return [str(item) for item in (found if isinstance(found, list | tuple) else [found]) if item]
+
+
 class Similar(NamedTuple):
     """An existing record that a new one resembles."""
 

@@ -283,6 +283,17 @@ def test_citations_resolve_in_their_scope_then_globally(text: str, expected: lis
     assert said(record(scope="project/shop"), *others, text=text) == expected
 
 
+def test_a_number_that_a_record_has_had_still_means_it() -> None:
+    old = record("D002", extra={"aliases": ["D009", "D010"]})
+    theirs = record("D004", scope="project/shop", extra={"aliases": "D012"})
+    assert said(record(), old, text="见 [D009]、[global:D010] 与 [D002]。") == []
+    assert said(record(), old, theirs, text="[shop:D012]，不是 [D012]。") == ["citation"]
+    assert rules(record(amends=("D009",)), old) == []
+    assert "unsuperseded" not in rules(record(supersedes=("D010",)), old._replace(status="superseded"))
+    assert said(record(), old._replace(status="deprecated"), text="[D009]") == ["dead-citation"]
+    assert said(record(), old._replace(status="deprecated"), record("D009"), text="[D009]") == [], "the number is taken"
+
+
 def test_a_dangling_citation_stands_on_its_line() -> None:
     one = source(record(user="第一行\n\n第二行 [D999]"))
     [finding] = found(one)

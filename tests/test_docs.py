@@ -96,13 +96,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize(("page", "words"), list(examples("kb")))
 def test_every_example_of_a_command_parses(page: str, words: list[str]) -> None:
     command: click.Command = top
-    context = click.Context(top, info_name="kb")
+    context = click.Context(top, info_name="kb", **top.context_settings)  # a command keeps what help it first had
     words = [*ALIASES.get(words[0], words[0]).split(), *words[1:]]
     while isinstance(command, click.Group) and words:
         found = command.get_command(context, words[0])
         assert found is not None, f"{page}: kb {' '.join(words)}"
         command, words = found, words[1:]
-    command.make_context(command.name, list(words), resilient_parsing=False)
+    command.make_context(command.name, list(words), parent=context, resilient_parsing=False)
 
 
 @pytest.mark.parametrize(("page", "words"), RECORDS)

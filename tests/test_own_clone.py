@@ -89,6 +89,21 @@ def test_a_link_in_place_of_state_is_refused_with_a_way_out(
     assert run(root, "list").code == 0
 
 
+def test_a_pipe_in_place_of_state_is_waited_for_by_nobody(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, FASTAPI)
+    for name in ("pending/s1..json", "spool/00000000000001-1-1.json", "queue/00000000000000000001-1.json"):
+        path = root / ".kb" / name
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    assert running.waiting(kb) == []
+    assert one(kb, decision(0)).verdict == "created"
+    assert kb.state.spooled() == [] and len(kb.state.unreadable()) == 1
+    os.mkfifo(root / ".kb" / "config.json.1")
+    done = run(root, "list")
+    assert done.code == 1 and "config.json.1 is a link or a pipe" in done.error
+
+
 @pytest.mark.parametrize("name", ["", "spool", "locks"])
 def test_a_hook_goes_on_where_state_is_a_link(root: Path, tmp_path: Path, name: str) -> None:
     host, outside = Host(root, tmp_path / "work"), tmp_path / "outside"

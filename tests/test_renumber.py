@@ -53,6 +53,21 @@ def test_the_younger_gives_way_and_history_tells_who_is_meant(team: Team, squash
     assert renumber(kb).renumbered == () and git(kb.root, "rev-parse", "HEAD^").strip() == head
 
 
+def test_links_by_the_old_number_lead_on(team: Team) -> None:
+    kb = team.clone("ann")
+    written(kb, thought(1), thought(2))
+    for old, new in (("D001", "D101"), ("D002", "D102")):
+        path = Path(kb.root, kb.record(old).path)
+        text = path.read_text("utf-8").replace(f"id: {old}\n", f"id: {new}\naliases: [{old}]\n")
+        path.write_text(text.replace(f"# [{old}]", f"# [{new}]"), "utf-8")
+    written(kb, thought(3, "As [D001] says."))
+    citing = next(record.id for record in kb.records() if record.title == thought(3).title)
+    told = [(link.relation, link.outward, link.name, link.title) for link in kb.refs(citing)]
+    assert ("cites", True, "D001", thought(1).title) in told
+    assert [(link.outward, link.title) for link in kb.refs("D101")] == [(False, thought(3).title)]
+    assert [link for link in kb.refs("D102") if link.relation == "cites"] == []
+
+
 def test_a_dry_run_changes_nothing(team: Team) -> None:
     kb = twins(team)
     head, before = git(kb.root, "rev-parse", "HEAD"), seen(Path(kb.root))

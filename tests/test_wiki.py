@@ -239,6 +239,17 @@ def test_home_counts_and_asks() -> None:
     assert Seen(html_of(known["index.md"], known)).cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
 
 
+def test_an_old_number_leads_to_the_page_of_the_record() -> None:
+    found = made(
+        record("D001", decision="As [D007] says, and [D002], not [D008]."),
+        record("D002", extra={"aliases": ["D007"]}),
+        record("D003", extra={"aliases": ["D002"]}),
+    )
+    page = found["anchors/global/D001.md"]
+    links = re.findall(r'href="([^"]*D00\d[^"]*)"', html_of(page, found))
+    assert links.count("D002.md") >= 2 and not any("D003" in link or "D007" in link for link in links)
+
+
 def test_an_empty_knowledge_base_has_a_wiki() -> None:
     known = made()
     assert "Nothing has been written yet." in known["index.md"].text

@@ -11,7 +11,7 @@ from kb.errors import BadRecord
 from kb.front import decode, key_line, lines
 from kb.markdown import record_of
 from kb.patterns import regex
-from kb.record import GLOBAL, Record
+from kb.record import GLOBAL, Record, aliases_of
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said
 
@@ -57,6 +57,8 @@ class Shelf(NamedTuple):
     by_key: Mapping[Key, tuple[Opened, ...]]
     known: frozenset[Key]
     """Every key that is taken here, those of unreadable files (by their names) included."""
+    former: Mapping[Key, Key]
+    """Key that a record had before it was renumbered → its key."""
     successors: Mapping[Key, tuple[Opened, ...]]
     """Record → the records that supersede it as a whole where it holds."""
     surroundings: Surroundings
@@ -66,7 +68,7 @@ class Shelf(NamedTuple):
 
     def find(self, scope: str, reference: str) -> Key | None:
         """Return what *reference* ("D001", "shop:D001") means in *scope*: there, then globally; None if nothing."""
-        return found_key(self.known, scope, reference)
+        return found_key(self.known, self.former, scope, reference)
 
 
 Rule = Callable[[Shelf], Iterator[Finding]]
@@ -100,6 +102,7 @@ def arranged(
     for one in sorted(opened, key=lambda one: one.age):
         by_key[one.key] = (*by_key.get(one.key, ()), one)
     known = frozenset([*by_key, *(key for b in broken if (key := key_of_path(b.source.path)))])
+    former = {(one.record.scope, alias): one.key for one in opened for alias in aliases_of(one.record.extra)}
     texts = [Text(one.record.path, one.text, one.record.scope, True) for one in opened]
     return Shelf(
         opened=tuple(opened),
@@ -107,7 +110,8 @@ def arranged(
         texts=(*texts, *surroundings.texts),
         by_key=by_key,
         known=known,
-        successors=_successors(opened, known),
+        former=former,
+        successors=_successors(opened, known, former),
         surroundings=surroundings,
         config=config,
         secrets=secrets,
@@ -115,19 +119,24 @@ def arranged(
     )
 
 
-def found_key(known: frozenset[Key], scope: str, reference: str) -> Key | None:
-    """Return which of *known* the *reference* means when it stands in *scope*."""
+def found_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, reference: str) -> Key | None:
+    """Return which of *known* the *reference* means when it stands in *scope*; else what had that number before."""
     project, _, id = reference.rpartition(":")
     named = (project if project == GLOBAL else f"project/{project}", id)
-    return next((key for key in ([named] if project else [(scope, id), (GLOBAL, id)]) if key in known), None)
+    keys = [named] if project else [(scope, id), (GLOBAL, id)]
+    return next((key for key in keys if key in known), None) or next(
+        (former[key] for key in keys if key in former), None
+    )
 
 
-def _successors(opened: Iterable[Opened], known: frozenset[Key]) -> Mapping[Key, tuple[Opened, ...]]:
+def _successors(
+    opened: Iterable[Opened], known: frozenset[Key], former: Mapping[Key, Key]
+) -> Mapping[Key, tuple[Opened, ...]]:
     """Return who supersedes whom; a project's record only overrides a global one, which stays in force elsewhere."""
     successors: dict[Key, list[Opened]] = defaultdict(list)
     for one in opened:
         for reference in one.record.supersedes:
-            key = found_key(known, one.record.scope, reference)
+            key = found_key(known, former, one.record.scope, reference)
             if key and one.record.scope in (key[0], GLOBAL):
                 successors[key].append(one)
     return {key: tuple(found) for key, found in successors.items()}

@@ -20,7 +20,7 @@ from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, KbError
 from kb.jsonbytes import json_bytes
 from kb.record import Candidate, Similar, Verdict
-from kb.store.files import remove, write_whole
+from kb.store.files import remove, unwaited, write_whole
 from kb.store.git.repository import NOBODY, POLL, QUEUE
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -175,7 +175,7 @@ def _sweep(path: str, since: float) -> None:
 def _read(kb: KnowledgeBase, path: str) -> Call | None:
     """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=unwaited) as file:
             value: dict[str, Any] = kb.state.own(json.load(file)) or {}
         by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
         return Call(candidates_of(value["candidates"], path), str(value["folder"]), value["masked"], by, path)

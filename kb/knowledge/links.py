@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from kb import markdown
-from kb.record import GLOBAL, Record
+from kb.knowledge.lookup import once_named
+from kb.record import GLOBAL, Record, aliases_of
 from kb.store.index import Index
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -35,20 +39,30 @@ def links(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Link]:
     for relation, targets in (("supersedes", record.supersedes), ("amends", record.amends)):
         found += [_outward(index, record, relation, "", target, 0) for target in targets]
     for relation in ("cites", "supersedes", "amends"):
-        for other, rest in index.pointing_to(record.id, relation):
-            project, _, line = rest.partition(":")
-            aimed = resolved(index, other, project, record.id)
-            if aimed and aimed.path == record.path:
-                found.append(Link(relation, False, _seen_from(record, other), other.title, int(line or 0)))
+        found += _inward(index, record, relation)
     return list(dict.fromkeys(found))
 
 
 def resolved(index: Index, citing: Record, project: str, record_id: str) -> Record | None:
-    """Return what `[project:ID]` in *citing* means: its own scope, then global; with a project, that one (SHI-18)."""
-    named = {record.scope: record for record in index.named(record_id)}
-    if project:
-        return named.get(GLOBAL if project == GLOBAL else f"project/{project}")
-    return named.get(citing.scope) or named.get(GLOBAL)
+    """Return what `[project:ID]` in *citing* means: its own scope, then global; with a project, that one (SHI-18).
+
+    Where nothing has the number, what once had it.
+    """
+    scopes = [GLOBAL if project == GLOBAL else f"project/{project}"] if project else [citing.scope, GLOBAL]
+    for asked in (index.named, partial(once_named, index)):
+        named = {record.scope: record for record in asked(record_id)}
+        if found := next((named[scope] for scope in scopes if scope in named), None):
+            return found
+    return None
+
+
+def _inward(index: Index, record: Record, relation: str) -> Iterator[Link]:
+    for record_id in (record.id, *aliases_of(record.extra)):
+        for other, rest in index.pointing_to(record_id, relation):
+            project, _, line = rest.partition(":")
+            aimed = resolved(index, other, project, record_id)
+            if aimed and aimed.path == record.path:
+                yield Link(relation, False, _seen_from(record, other), other.title, int(line or 0))
 
 
 def _outward(index: Index, record: Record, relation: str, project: str, target: str, line: int) -> Link:

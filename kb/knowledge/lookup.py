@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kb.errors import BadRecord, UnknownId
-from kb.record import GLOBAL, Record
+from kb.record import GLOBAL, Record, aliases_of
 from kb.store.index import Index
 from kb.words import Said, say
 
@@ -14,7 +14,7 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
     """Return the one record *name* means, seen from *scope*; raise UnknownId."""
     project, _, record_id = name.strip().strip("[]").rpartition(":")
     named = index.named(record_id.upper() if record_id.isascii() else record_id)
-    named = named or _once_named(index, record_id.upper())
+    named = named or once_named(index, record_id.upper())
     if project:
         named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
     for wanted in (scope, GLOBAL):
@@ -34,10 +34,8 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
     raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
 
 
-def _once_named(index: Index, record_id: str) -> list[Record]:
+def once_named(index: Index, record_id: str) -> list[Record]:
     """Return the records that had the number *record_id* before they were renumbered."""
-    from kb.knowledge.renaming import aliases_of
-
     return [record for record in index.records() if record_id in aliases_of(record.extra)]
 
 

@@ -14,7 +14,7 @@ from kb.errors import BadRecord
 from kb.front import body_start, decode, edit_front, front
 from kb.knowledge.names import CONTENT, scope_of
 from kb.patterns import regex
-from kb.record import GLOBAL
+from kb.record import ALIASES, GLOBAL, aliases_of
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ Key = tuple[str, str]
 """A scope and an id."""
 Mapped = Callable[[str, str], str]
 """From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
-
-ALIASES = "aliases"
-"""The key of the front under which a record keeps the numbers it has had."""
 _REFERENCE = regex(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
 _MARK = 900_000_000
 _PATH, _AGAINST = "Kb-Path: ", "Kb-Against: "
@@ -185,12 +182,6 @@ def _front_changes(values: Mapping[str, Any], mapped: Mapped, own: tuple[str, st
         if aliases != aliases_of(values):
             changes[ALIASES] = aliases or None
     return changes
-
-
-def aliases_of(values: Mapping[str, Any]) -> list[str]:
-    """Return the numbers that a record has had, from its front or what of it kb does not read."""
-    found = values.get(ALIASES)
-    return [str(item) for item in (found if isinstance(found, list | tuple) else [found]) if item]
 
 
 def _followed(value: Any, mapped: Mapped) -> Any:

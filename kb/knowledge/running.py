@@ -20,7 +20,7 @@ from kb.errors import KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT
 from kb.record import Candidate, Similar, Verdict
-from kb.store.files import within
+from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
 from kb.text import normalise
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -206,7 +206,7 @@ def leave(state: State, job: Job, now: float) -> bool:
     """
     for path in state.spooled():
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            with open(path, encoding="utf-8") as file:
+            with open(path, encoding="utf-8", opener=unwaited) as file:
                 kept = (state.wish(path, json.load(file)) or {}).get("save") or {}
             if (kept.get("transcript"), kept.get("session")) == (job.transcript, job.session):
                 return False

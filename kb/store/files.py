@@ -14,12 +14,17 @@ STALE = 60.0
 
 
 def content(path: str) -> bytes | None:
-    """Return the bytes of a file, or None where there is none."""
+    """Return the bytes of a file, or None where there is none; a pipe in its place is not waited for."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=unwaited) as file:
             return file.read()
     except FileNotFoundError:
         return None
+
+
+def unwaited(path: str, flags: int) -> int:
+    """Open *path* for `open`, and wait for nobody where it is a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def within(root: str, path: str) -> str:

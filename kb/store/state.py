@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from kb.errors import KbError
 from kb.home import state_home
 from kb.jsonbytes import json_bytes
-from kb.store.files import STALE, half_written, harden, remove_folder, sweep
+from kb.store.files import STALE, half_written, harden, remove_folder, sweep, unwaited
 from kb.store.files import write_whole as write_whole
 from kb.store.stamps import clone_of
 from kb.values import TYPE_CHECKING
@@ -60,14 +60,14 @@ class State:
         return clone_of(self.folder)
 
     def refuse_links(self) -> None:
-        """Raise KbError where the folder, or something in it, is a link: a repository can bring one to anywhere."""
+        """Raise KbError where the folder, or something in it, is a link or a pipe: an archive can bring any."""
         found = self.folder if os.path.islink(self.folder) else ""
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
-            found = found or next((entry.path for entry in entries if entry.is_symlink()), "")
+            found = found or next((entry.path for entry in entries if not _is_plain(entry)), "")
         if found:
             raise KbError(
-                say("{path} is a link, and kb keeps nothing behind links", path=found),
-                hint=say("see where it leads, then take it away: rm {path}", path=found),
+                say("{path} is a link or a pipe, and kb keeps nothing there", path=found),
+                hint=say("see what it is, then take it away: rm {path}", path=found),
             )
 
     def sweep(self) -> None:
@@ -85,7 +85,7 @@ class State:
     def load(self, *parts: str) -> Any:
         """Return the mapping a JSON file holds; None where there is none, it is damaged, or another clone's."""
         try:
-            with open(self.path(*parts), encoding="utf-8") as file:
+            with open(self.path(*parts), encoding="utf-8", opener=unwaited) as file:
                 return self.own(json.load(file))
         except (OSError, ValueError, RecursionError):
             return None
@@ -191,3 +191,9 @@ class State:
             yield folder
         finally:
             remove_folder(folder)
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    """Tell whether *entry* is a file or a folder, or gone meanwhile."""
+    is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    return is_one or not os.path.lexists(entry.path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.kinds import BY_NAME
 from kb.markdown import citations
 from kb.patterns import regex
-from kb.record import GLOBAL, Record, Reference
+from kb.record import GLOBAL, Record, Reference, aliases_of
 from kb.values import NamedTuple
 from kb.wiki.markup import distinct, reference
 
@@ -25,13 +25,18 @@ class Library(NamedTuple):
     uris: Mapping[int, str]
     """Position in *records* to the page, relative to the wiki's top."""
     by_key: Mapping[Key, int]
+    by_former: Mapping[Key, int]
+    """Scope and an id that the record had before."""
     cited_by: Mapping[int, tuple[int, ...]]
     superseded_by: Mapping[int, tuple[int, ...]]
     amended_by: Mapping[int, tuple[int, ...]]
 
     def find(self, what: Reference, scope: str) -> int | None:
-        """Return the position of the record that *what*, said in *scope*, means: there first, then globally."""
-        return _find(self.by_key, what, scope)
+        """Return the position of the record that *what*, said in *scope*, means: there first, then globally.
+
+        Where nothing has the number, of what once had it.
+        """
+        return _find((self.by_key, self.by_former), what, scope)
 
 
 def segment(name: str) -> str:
@@ -53,23 +58,26 @@ def library(records: Iterable[Record]) -> Library:
     """Return *records* in the order of scope, kind and id, with their pages and links."""
     ordered = tuple(sorted(records, key=lambda r: (r.scope != GLOBAL, r.scope, kind_order(r.kind), len(r.id), r.id)))
     by_key: dict[Key, int] = {}
+    by_former: dict[Key, int] = {}
     for place, record in enumerate(ordered):
         by_key.setdefault((record.scope, record.id), place)
+        for alias in aliases_of(record.extra):
+            by_former.setdefault((record.scope, alias), place)
+    known = (by_key, by_former)
     return Library(
         ordered,
         _uris(ordered),
         by_key,
-        _reversed(by_key, ordered, [_cited(record) for record in ordered]),
-        _reversed(by_key, ordered, [[reference(words) for words in record.supersedes] for record in ordered]),
-        _reversed(by_key, ordered, [[reference(words) for words in record.amends] for record in ordered]),
+        by_former,
+        _reversed(known, ordered, [_cited(record) for record in ordered]),
+        _reversed(known, ordered, [[reference(words) for words in record.supersedes] for record in ordered]),
+        _reversed(known, ordered, [[reference(words) for words in record.amends] for record in ordered]),
     )
 
 
-def _find(by_key: Mapping[Key, int], what: Reference, scope: str) -> int | None:
-    if what.project:
-        return by_key.get((GLOBAL if what.project == GLOBAL else f"project/{what.project}", what.id))
-    own = by_key.get((scope, what.id))
-    return own if own is not None else by_key.get((GLOBAL, what.id))
+def _find(known: Iterable[Mapping[Key, int]], what: Reference, scope: str) -> int | None:
+    scopes = [GLOBAL if what.project == GLOBAL else f"project/{what.project}"] if what.project else [scope, GLOBAL]
+    return next((keys[one, what.id] for keys in known for one in scopes if (one, what.id) in keys), None)
 
 
 def _uris(records: Sequence[Record]) -> dict[int, str]:
@@ -88,12 +96,12 @@ def _cited(record: Record) -> list[Reference]:
 
 
 def _reversed(
-    by_key: Mapping[Key, int], records: Sequence[Record], links: Sequence[Iterable[Reference]]
+    known: Sequence[Mapping[Key, int]], records: Sequence[Record], links: Sequence[Iterable[Reference]]
 ) -> dict[int, tuple[int, ...]]:
     found: defaultdict[int, dict[int, None]] = defaultdict(dict)
     for place, (record, references) in enumerate(zip(records, links, strict=True)):
         for what in references:
-            target = _find(by_key, what, record.scope)
+            target = _find(known, what, record.scope)
             if target is not None and target != place:
                 found[target][place] = None
     return {target: tuple(places) for target, places in found.items()}
