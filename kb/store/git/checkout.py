@@ -32,6 +32,8 @@ _MERGE = "merge-"
 """What the name of a folder begins with in which three versions of a file are merged."""
 _TROUBLE = 128
 """The exit code of `git merge-file` from which on it counts no conflicts any more."""
+_FEW = 32
+"""So many files are synced one by one, for a millisecond each; after more of them the whole disk is, once."""
 _CLEAN = ("--add", "--remove", "-z", "--stdin")
 """How update-index is called for files that are as published."""
 
@@ -94,8 +96,12 @@ class Following:
         What is *reserved*, staged by the user, stays staged, on top of what is published.
         """
         repository = self._repository
-        outcomes = {path: _file_followed(repository, path, before, now) for path, (before, now) in changes.items()}
-        harden({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
+        is_few = len(changes) <= _FEW
+        outcomes = {path: _file_followed(repository, path, *versions, is_few) for path, versions in changes.items()}
+        if is_few:
+            harden({os.path.dirname(os.path.join(repository.root, *path.split("/"))) for path in changes})
+        else:
+            os.sync()
         try:
             marks = self._marked()
             plain = [path for path in changes if path not in reserved]
@@ -236,12 +242,12 @@ def release_abandoned(repository: Repository) -> None:
 # -- one file -------------------------------------------------------------------------------------
 
 
-def _file_followed(repository: Repository, path: str, before: bytes | None, now: bytes | None) -> str:
+def _file_followed(repository: Repository, path: str, before: bytes | None, now: bytes | None, synced: bool) -> str:
     if leads_out(path):
         return FAILED
     place = os.path.join(repository.root, *path.split("/"))
     try:
-        return _file_gone(place, before) if now is None else _file_written(repository, place, before, now)
+        return _file_gone(place, before) if now is None else _file_written(repository, place, before, now, synced)
     except (KbError, OSError):
         return FAILED
 
@@ -254,25 +260,25 @@ def _file_gone(path: str, before: bytes | None) -> str:
     return CLEAN
 
 
-def _file_written(repository: Repository, path: str, before: bytes | None, now: bytes) -> str:
+def _file_written(repository: Repository, path: str, before: bytes | None, now: bytes, synced: bool) -> str:
     mine = content(path)
     if mine == now:
         return CLEAN
     if mine is None:
         if before is not None:
             return KEPT
-        write_whole(path, now, synced=True)
+        write_whole(path, now, synced=synced)
         return CLEAN
     if _same_text(mine, before):
         crlf = b"\r\n" in mine and b"\r\n" not in now
-        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now, synced=True)
+        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now, synced=synced)
         return CLEAN
     both = _merged_lines(repository, mine, before or b"", now)
     if content(path) != mine:  # saved again while git was merging
-        return _file_written(repository, path, before, now)
+        return _file_written(repository, path, before, now, synced)
     if both is None:
         return KEPT
-    write_whole(path, both, synced=True)
+    write_whole(path, both, synced=synced)
     return MERGED
 
 
