@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 
 from kb.kinds import KINDS
+from kb.knowledge import finding
 from kb.reading import hints, rank
 from kb.reading import query as queries
 from kb.reading.hints import Hint
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record
 from kb.store.rows import ALL, Filter
-from kb.text import folded
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -46,17 +46,9 @@ def recall(
     from kb.reading.snippet import snippet
 
     index = kb.fresh()
-    hits = [
-        Hit(record, score, True) for record, score in index.search(queries.match_expression(query), wanted, 3 * limit)
-    ]
-    if len(hits) < limit:
-        known = {hit.record.path for hit in hits}
-        terms = folded(query).split()
-        hits += [Hit(r, 0.0, True) for r in index.containing(terms, wanted, 3 * limit) if r.path not in known]
-    if not hits:
-        hits = [Hit(r, score, False) for r, score in index.search(queries.broad_expression(query), wanted, 3 * limit)]
+    hits = finding.found(index, query, wanted, limit=limit)
     best = rank.ranked(hits, query, scope=project)[:limit]
-    return [Answer(h.record, -h.score, snippet(_text(h.record), query).marked("«", "»")) for h in best]
+    return [Answer(h.record, round(h.score, 4), snippet(_text(h.record), query).marked("«", "»")) for h in best]
 
 
 def _text(record: Record) -> str:
@@ -73,7 +65,7 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: st
     words = [word for word in keywords if word.strip()]
     if words:
         found = index.search(queries.any_expression(words), wanted, _PROBED)
-        records = [h.record for h in rank.ranked([Hit(r, s) for r, s in found], " ".join(words), scope=project)]
+        records = [h.record for h in rank.ranked([Hit(r, -s) for r, s in found], " ".join(words), scope=project)]
     else:
         records = sorted(index.records(wanted), key=lambda r: (r.date, r.id), reverse=True)
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
@@ -113,7 +105,7 @@ def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     found = index.search(f"{{title tags}} : ({expression})" if expression else "", wanted, _PROBED)
     if len(found) < kb.config.hint_items:
         found += index.search(expression, wanted, _PROBED)
-    hits = [Hit(record, score) for record, score in found]
+    hits = [Hit(record, -score) for record, score in found]
     hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
     total = index.count(wanted)
     frequency = index.frequencies(queries.subjects(prompt), int(total * rank.COMMON) + 1)

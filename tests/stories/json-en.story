@@ -190,7 +190,7 @@ $ kb search orders --json
     ],
     "user": "",
     "path": "content/anchors/global/D001-use-postgresql-for-orders.md",
-    "score": 1.9411764705882353e-06,
+    "score": 1.3825,
     "snippet": "«Orders» live in PostgreSQL, see [D009] It has transactions and we run it already"
   }
 ]

@@ -1,0 +1,77 @@
+"""How much a term says: BM25 over fields (BM25F), with constants chosen on development data (docs/search.md).
+
+A term's weight in a record is reckoned when the record is indexed, its rarity when a question is asked; the score of a
+record is the sum of rarity times weight. All are whole numbers, so that no sum depends on the order of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+
+from kb.record import Record
+from kb.text import FIRST_CJK, ranked_terms
+from kb.values import NamedTuple
+
+K1 = 0.9
+"""How soon a term that is repeated says no more: the smaller the sooner."""
+
+B = 0.4
+"""How much a long text has to repeat a term to say as much as a short one."""
+
+SCALE = 1000
+"""The weight of a term that stands in a record without end."""
+
+
+class Field(NamedTuple):
+    """A part of a record."""
+
+    weight: float
+    length: int
+    """Words and CJK characters of an ordinary one. A constant: what one record says must not depend on the others."""
+
+
+TITLE = Field(3.0, 10)
+TAGS = Field(1.5, 10)
+BODY = Field(1.0, 150)
+
+_MONTHS = (
+    "", "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+
+
+def key(term: str) -> int:
+    """Return the number under which *term* is kept; two in two thousand million share one, which costs nothing."""
+    return zlib.crc32(term.encode()) & 0x7FFFFFFF
+
+
+def weights(record: Record) -> dict[int, int]:
+    """Return the weight of each term of *record*, by the number of the term."""
+    said: dict[int, float] = {}
+    for field, text in (
+        (TITLE, record.title),
+        (TAGS, " ".join((*record.tags, *record.impact, record.id))),
+        (BODY, "\n".join((*(section.text for section in record.sections), record.user, _day(record.date)))),
+    ):
+        terms = ranked_terms(text)
+        length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
+        each = field.weight / (1 - B + B * length / field.length)
+        for term in terms:
+            number = key(term)
+            said[number] = said.get(number, 0.0) + each
+    return {number: round(SCALE * much / (much + K1)) for number, much in said.items()}
+
+
+def rarity(frequency: int, total: int) -> float:
+    """Return how much a term says that stands in *frequency* of *total* records (the idf of BM25)."""
+    return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
+
+
+def _day(date: str) -> str:
+    """Return the words that name the day *date* (ISO): people ask for what was decided in May."""
+    year, _, rest = date.partition("-")
+    month, _, day = rest.partition("-")
+    if not (year + month + day).isascii() or not (month + day).isdigit() or int(month) >= len(_MONTHS):
+        return date
+    return f"{year} {_MONTHS[int(month)]} {int(day or 0)}"
