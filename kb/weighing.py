@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections import Counter
+from functools import lru_cache
 
 from kb.record import Record
 from kb.text import FIRST_CJK, ranked_terms
@@ -54,13 +56,26 @@ def weights(record: Record) -> dict[int, int]:
         (TAGS, " ".join((*record.tags, *record.impact, record.id))),
         (BODY, "\n".join((*(section.text for section in record.sections), record.user, _day(record.date)))),
     ):
-        terms = ranked_terms(text)
-        length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
+        pieces = [(_numbers(piece), times) for piece, times in Counter(text.split()).items()]
+        length = sum(piece.length * times for piece, times in pieces)
         each = field.weight / (1 - B + B * length / field.length)
-        for term in terms:
-            number = key(term)
-            said[number] = said.get(number, 0.0) + each
+        for piece, times in pieces:
+            for number in piece.numbers:
+                said[number] = said.get(number, 0.0) + each * times
     return {number: round(SCALE * much / (much + K1)) for number, much in said.items()}
+
+
+class _Piece(NamedTuple):
+    numbers: tuple[int, ...]
+    length: int
+    """Its words and CJK characters."""
+
+
+@lru_cache(maxsize=1 << 16)
+def _numbers(piece: str) -> _Piece:
+    """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
+    terms = ranked_terms(piece)
+    return _Piece(tuple(map(key, terms)), sum(len(term) > 1 or term < FIRST_CJK for term in terms))
 
 
 def rarity(frequency: int, total: int) -> float:

@@ -24,7 +24,7 @@ SENTENCE = 6
 FEW = 3
 """Records that hold all that was asked and are no answer yet."""
 
-TELLING = 12
+TELLING = 8
 """Terms of a question whose closeness is measured."""
 
 CLOSE_WEIGHT = 0.2
@@ -95,11 +95,14 @@ def _hits(
     least = sorted(sums.values(), reverse=True)[: max(read, 1)][-1:]
     best = [n for n, much in sums.items() if much >= least[0]]
     worth = {term.term: float(term.worth) for term in terms[:TELLING]}
-    about = grams(query)
+    about, is_row = grams(query), len(query.split()) > 1 or len(terms) > TELLING
     hits = []
     for n, record in index.at(best, wanted).items():
         part = parts[n]
-        part["close"] = CLOSE_WEIGHT * closeness(folded("\n".join(section.text for section in record.sections)), worth)
+        if is_row:
+            part["close"] = CLOSE_WEIGHT * closeness(
+                folded("\n".join(section.text for section in record.sections)), worth
+            )
         part["title"] = TITLE_WEIGHT * title_in(record.title, about)
         hits.append(Hit(record, sum(part.values()), parts=part))
     return hits

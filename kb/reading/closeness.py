@@ -10,7 +10,7 @@ from kb.text import FIRST_CJK, folded, runs
 WIDTH = 60
 """Characters within which words say one thing together: half a sentence of English, two of Chinese."""
 
-_OFTEN = 30
+_OFTEN = 8
 """Places of one word that are looked at."""
 
 _GRAMS = (3, 4)
