@@ -20,6 +20,7 @@ from typing import NamedTuple
 from bench import recallsets
 from bench.recallsets import Part, Question
 from kb.knowledge import finding
+from kb.knowledge.recall import shipped_synonyms
 from kb.reading import rank
 from kb.reading.asking import FUNCTION_EN
 from kb.store.index import Index
@@ -90,8 +91,10 @@ def ours(part: Part, folder: str) -> Search:
         for record in part.records:
             index.put(record)
 
+    groups = shipped_synonyms()
+
     def search(query: str, limit: int) -> list[str]:
-        hits = finding.found(index, query, ALL, limit=limit)
+        hits = finding.found(index, query, ALL, limit=limit, groups=groups)
         return [hit.record.id for hit in rank.ranked(hits, query)][:limit]
 
     return search

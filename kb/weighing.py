@@ -19,10 +19,14 @@ K1 = 0.9
 """How soon a term that is repeated says no more: the smaller the sooner."""
 
 B = 0.4
-"""How much a long text has to repeat a term to say as much as a short one."""
+"""How much more often a long text has to use a term than a short one for the same weight."""
 
 SCALE = 1000
-"""The weight of a term that stands in a record without end."""
+"""Parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one."""
+
+
+SHORTEST = 4
+"""Letters of the shortest word that is looked for where somebody misspelled it."""
 
 
 class Field(NamedTuple):
@@ -65,8 +69,15 @@ def weights(record: Record) -> dict[int, int]:
     return {number: round(SCALE * much / (much + K1)) for number, much in said.items()}
 
 
+def vocabulary(record: Record) -> set[str]:
+    """Return the terms of *record* that somebody might misspell: words of letters only."""
+    text = " ".join((record.title, *record.tags, *(section.text for section in record.sections)))
+    return {word for piece in set(text.split()) for word in _numbers(piece).words}
+
+
 class _Piece(NamedTuple):
     numbers: tuple[int, ...]
+    words: tuple[str, ...]
     length: int
     """Its words and CJK characters."""
 
@@ -75,7 +86,8 @@ class _Piece(NamedTuple):
 def _numbers(piece: str) -> _Piece:
     """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
     terms = ranked_terms(piece)
-    return _Piece(tuple(map(key, terms)), sum(len(term) > 1 or term < FIRST_CJK for term in terms))
+    words = tuple(term for term in terms if len(term) >= SHORTEST and term.isascii() and term.isalpha())
+    return _Piece(tuple(map(key, terms)), words, sum(len(term) > 1 or term < FIRST_CJK for term in terms))
 
 
 def rarity(frequency: int, total: int) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kb.reading import asking, kin
+from kb.reading import asking, kin, synonyms, typos
 from kb.reading import query as queries
 from kb.reading.closeness import closeness, grams, title_in
 from kb.reading.rank import Hit
+from kb.reading.synonyms import Group
 from kb.store.index import Index
 from kb.store.postings import Term
 from kb.store.rows import ALL, Filter
@@ -27,6 +28,12 @@ FEW = 3
 TELLING = 8
 """Terms of a question whose closeness is measured."""
 
+SYNONYM = 0.4
+"""What a synonym counts beside the word that was asked."""
+
+MISSPELLED = 0.7
+"""What a word counts that is spelled like one that no record has."""
+
 CLOSE_WEIGHT = 0.2
 TITLE_WEIGHT = 0.3
 
@@ -39,7 +46,9 @@ class Found(NamedTuple):
     """Not in order yet."""
 
 
-def found(index: Index, query: str, wanted: Filter = ALL, *, limit: int = 10) -> list[Hit]:
+def found(
+    index: Index, query: str, wanted: Filter = ALL, *, limit: int = 10, groups: Sequence[Group] = ()
+) -> list[Hit]:
     """Return the hits for *query*: those that hold all of it, and, where that is no answer yet, those that hold some.
 
     One word is a filter: what holds it is the answer. With more words, few records that happen to hold them
@@ -50,18 +59,30 @@ def found(index: Index, query: str, wanted: Filter = ALL, *, limit: int = 10) ->
     if whole and (said < WORDS or (said < SENTENCE and len(whole) >= FEW)):
         return whole
     known = {hit.record.path for hit in whole}
-    return whole + [hit for hit in some_of(index, query, wanted, limit).hits if hit.record.path not in known]
+    return whole + [hit for hit in some_of(index, query, wanted, limit, groups).hits if hit.record.path not in known]
 
 
-def some_of(index: Index, query: str, wanted: Filter = ALL, limit: int = READ) -> Found:
+def some_of(index: Index, query: str, wanted: Filter = ALL, limit: int = READ, groups: Sequence[Group] = ()) -> Found:
     """Return the records that hold some of what *query* asks for, each with its score."""
-    terms = index.postings.known(asking.asked(query))
+    terms = known_terms(index, query, groups)
     rows = index.postings.best(terms, wanted)
     if not rows:
         return Found(tuple(terms), [])
     parts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     _add_kin(index, terms, parts)
     return Found(tuple(terms), _hits(index, query, terms, parts, wanted, max(limit, READ)))
+
+
+def known_terms(index: Index, query: str, groups: Sequence[Group] = ()) -> list[Term]:
+    """Return the terms that are to rank what answers *query*: its own, their synonyms, and for unknown words others."""
+    own = asking.asked(query)
+    wider = {term: SYNONYM for term in synonyms.others(query, groups) if term not in own}
+    known = index.postings.known({**own, **wider})
+    there = {term.term for term in known}
+    for term in (term for term in own if term not in there and typos.slips(term)):
+        meant = typos.nearest(term, index.postings.spelled_like(term, typos.slips(term)))
+        known += index.postings.known({other: MISSPELLED * own[term] for other in meant if other not in there})[:1]
+    return sorted(known, key=lambda term: (-term.worth, term.term))
 
 
 def all_of(index: Index, query: str, wanted: Filter, limit: int) -> list[Hit]:

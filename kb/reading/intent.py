@@ -24,14 +24,12 @@ class Strategy(NamedTuple):
 
     name: str
     kinds: tuple[str, ...] = ()
-    """Kinds that answer it best; their score counts `FAVOUR` more."""
+    """Kinds that answer it best."""
     only: bool = False
     """Whether records of no other kind are an answer."""
     recent: float = 1.0
     """How many times as much the age of a record counts."""
 
-
-FAVOUR = 0.3
 
 STRATEGIES: Mapping[str, Strategy] = {
     IDENTITY: Strategy("profile", ("preference",), only=True),

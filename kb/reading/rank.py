@@ -43,6 +43,9 @@ GLOBAL_WEIGHT = 0.9
 TITLE_WEIGHT = 0.5
 """What it adds that all that was asked stands in the title."""
 
+FAVOUR = 1.25
+"""What it counts that a record is of a kind that answers such questions."""
+
 AGED = 0.03
 """What a record loses that is a year older than the newest one found: no more than a tie is worth."""
 
@@ -86,25 +89,35 @@ def asked(query: str) -> Asked:
     return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)))
 
 
-def ranked(hits: Iterable[Hit], query: str, *, scope: str = GLOBAL) -> list[Hit]:
+def ranked(
+    hits: Iterable[Hit], query: str, *, scope: str = GLOBAL, favoured: Sequence[str] = (), aging: float = 1.0
+) -> list[Hit]:
     """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
 
-    *scope* is the caller's: its records stand before global ones, those before other projects'. The order depends on
-    the hits only, not on the order in which they come.
+    *scope* is the caller's: its records stand before global ones, those before other projects'. Records of the kinds
+    *favoured* count more; age counts *aging* times. The order depends on the hits only, not on the order in which they
+    come.
     """
     found = list(hits)
     best = max((hit.score for hit in found), default=0.0)
     about = asked(query)
     newest = max((hit.record.date for hit in found), default="")
 
-    def place(hit: Hit) -> tuple[bool, bool, float, str, str]:
+    def weighed(hit: Hit) -> Hit:
         strength = 0.1 + (max(hit.score, 0.0) / best if best > 0 else 0.0)
-        weight = strength * (1 + TITLE_WEIGHT * _title_share(hit.record, about)) * _standing(hit.record, scope)
-        weight *= 1 - AGED * _is_older(hit.record.date, newest)
-        named = _is_named(hit.record, about.references, scope)
-        return not named, not hit.whole, -round(weight, 9), hit.record.scope, hit.record.id
+        factors = {
+            "×title": 1 + TITLE_WEIGHT * _title_share(hit.record, about),
+            "×standing": _standing(hit.record, scope),
+            "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
+            "×age": 1 - AGED * aging * _is_older(hit.record.date, newest),
+        }
+        return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
-    return sorted(found, key=place)
+    def place(hit: Hit) -> tuple[bool, bool, float, str, int, str]:
+        named = _is_named(hit.record, about.references, scope)
+        return not named, not hit.whole, -hit.score, hit.record.scope, len(hit.record.id), hit.record.id
+
+    return sorted(map(weighed, found), key=place)
 
 
 def relevant(

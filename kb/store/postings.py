@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.record import Record
 from kb.store.rows import ALL, Filter, marks, where
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.weighing import key, rarity, weights
+from kb.weighing import SCALE, key, rarity, vocabulary, weights
 
 if TYPE_CHECKING:
     from kb.store.connection import Connection
@@ -21,9 +21,6 @@ ENOUGH = 12_000
 
 CANDIDATES = 200
 """Records whose score is reckoned with every term."""
-
-_FINE = 1000
-"""Parts of a unit in which a rarity is counted: sums of whole numbers do not depend on their order."""
 
 
 class Scored(NamedTuple):
@@ -54,6 +51,8 @@ class Postings:
         """Let the row *n* be found by the terms of *record*."""
         rows = [(term, n, weight) for term, weight in weights(record).items()]
         self._db.executemany("INSERT INTO postings VALUES (?, ?, ?)", rows)
+        words = [(word,) for word in sorted(vocabulary(record))]
+        self._db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", words)
 
     def remove(self, n: int, record: Record) -> None:
         """Let the row *n*, which was added as *record*, be found no more."""
@@ -66,8 +65,16 @@ class Postings:
         for term, weight in asked.items():
             (frequency,) = self._db.execute("SELECT count(*) FROM postings WHERE t = ?", (key(term),)).fetchone()
             if frequency:
-                found.append(Term(term, frequency, round(_FINE * weight * rarity(frequency, total))))
+                found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
         return sorted(found, key=lambda term: (-term.worth, term.term))
+
+    def spelled_like(self, word: str, slips: int) -> list[str]:
+        """Return the words, of some record once, that begin as *word* does and are as long but for *slips* letters."""
+        found = self._db.execute(
+            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            (word[0], chr(ord(word[0]) + 1), len(word) - slips, len(word) + slips),
+        )
+        return [other for (other,) in found]
 
     def best(self, terms: Sequence[Term], wanted: Filter = ALL, limit: int = CANDIDATES) -> list[Scored]:
         """Return the rows for which *terms*, the most telling first, speak most; at most *limit*, the best first."""

@@ -27,6 +27,7 @@ CREATE INDEX records_kind ON records (kind, scope);
 CREATE INDEX records_titles ON records (scope, status, day, id, title, same);
 CREATE VIRTUAL TABLE words USING fts5(title, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2');
 CREATE TABLE postings (t INTEGER, n INTEGER, w INTEGER NOT NULL, PRIMARY KEY (t, n)) WITHOUT ROWID;
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NULL, rest TEXT NOT NULL);
 CREATE INDEX facets_value ON facets (facet, value);
 CREATE INDEX facets_n ON facets (n);
@@ -63,9 +64,18 @@ class Filter(NamedTuple):
     tag: str = ""
     since: str = ""
     """ISO day: records of that day or later."""
+    until: str = ""
+    """ISO day: records of that day or earlier."""
+    path: str = ""
+    """A file, relative to the project's root: records that name it, or a folder it is in, as what they are about."""
 
 
 ALL = Filter()
+
+_GOVERNS = (
+    "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
+    " OR ? GLOB rtrim(value, '/') || '/*'))"
+)
 
 
 STAMPS_OF_FOLDER = " UNION ALL ".join(
@@ -105,6 +115,12 @@ def where(wanted: Filter) -> tuple[str, list[str]]:
     if wanted.since:
         parts.append("r.day >= ?")
         values.append(wanted.since)
+    if wanted.until:
+        parts.append("r.day <= ?")
+        values.append(wanted.until)
+    if wanted.path:
+        parts.append(_GOVERNS)
+        values += [wanted.path] * 3
     return " AND ".join(parts), values
 
 
