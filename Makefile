@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-faults docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-faults docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
 	@echo "make test   run the tests"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure; KB_BENCH_DATA names the folder with corpora"
+	@echo "make bench-recall   how often search finds what was meant; needs KB_BENCH_DATA"
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
 	@echo "make docs   write the generated parts of docs/ anew"
 
@@ -50,6 +51,9 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(RUN)/python -m bench
+
+bench-recall: $(VENV)/.ready
+	$(RUN)/python -m bench.recall
 
 bench-faults: $(VENV)/.ready
 	$(RUN)/python -m bench.faults $(if $(FORM),$(FORM),--write-docs)

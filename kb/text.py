@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 from kb.patterns import regex
 
+FIRST_CJK = "\u2e80"
+"""The first character of the scripts that are written without spaces."""
+
 _CJK = "[^\\W\\x00-\u2e7f]"
 """A character of a script written without spaces: any letter or digit from U+2E80 on, where CJK begins.
 
@@ -113,6 +116,29 @@ def index_terms(text: str) -> str:
         terms += run_terms(run) if unspaced else word_terms(run)
         unspaced_before = unspaced
     return " ".join(terms)
+
+
+def stem(word: str) -> str:
+    """Return the part of the lower-case English *word* that its usual forms share: cache, caches, cached, caching."""
+    for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ers"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    for ending in ("ies", "ied", "es", "ed", "er", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word
+
+
+def ranked_terms(text: str) -> list[str]:
+    """Return the terms by which records are ranked: stems of words and their parts, CJK bigrams and characters."""
+    terms: list[str] = []
+    for run, unspaced in runs(text):
+        if unspaced:
+            terms += [run[i : i + 2] for i in range(len(run) - 1)]
+            terms += run
+        else:
+            terms += map(stem, word_terms(run))
+    return terms
 
 
 def slugify(title: str, limit: int = 48) -> str:

@@ -1006,6 +1006,13 @@ DOORS: dict[str, str] = {
         "该目录里有 wiki 以外的内容，生成时会被删除"
     ),
     "name an empty or a new folder": "请指定一个空目录或新目录",
+    "intent: {intent} ({strategy})": "意图：{intent}（{strategy}）",
+    "terms, what each counts and in how many records it stands: {terms}": "词、各自的分量和出现的记录数：{terms}",
+    "score {score} from {parts}": "得分 {score}，由 {parts} 组成",
+    "give words to look for, or a filter": "请给出要找的词，或一个筛选条件",
+    "it supersedes {id}": "它取代了 {id}",
+    "this is no group of synonyms": "这不是一组同义词",
+    "write: - [缓存, cache, caching]": "请写成：- [缓存, cache, caching]",
 }
 
 ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS}

@@ -24,6 +24,7 @@ GROUND = [
     "text",
     "short",
     "patterns",
+    "weighing",
 ]
 GROUND += ["front", "yamlfront", "markdown", "blocks", "citations", "fences", "untrusted", "orders"]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]

@@ -273,36 +273,36 @@ def ids(hits: Sequence[Hit]) -> list[str]:
 
 class TestRanked:
     def test_every_term_comes_before_some_and_named_before_all(self) -> None:
-        part, whole = Hit(record("D001", "Cache"), -9.0), Hit(record("D002", "Cache pool"), -0.1, whole=True)
+        part, whole = Hit(record("D001", "Cache"), 9.0), Hit(record("D002", "Cache pool"), 0.1, whole=True)
         named = Hit(record("D003", "Other"))
         assert ids(ranked([part, named, whole], "cache pool D003")) == ["D003", "D002", "D001"]
 
     def test_the_better_score_wins(self) -> None:
-        assert ids(ranked([Hit(record("D001", "x"), -1.0), Hit(record("D002", "y"), -2.0)], "cache")) == [
+        assert ids(ranked([Hit(record("D001", "x"), 1.0), Hit(record("D002", "y"), 2.0)], "cache")) == [
             "D002",
             "D001",
         ]
 
     @pytest.mark.parametrize(("query", "title"), [("缓存失效", "缓存失效策略"), ("cache policy", "Cache policy")])
     def test_a_title_that_says_it_wins_over_a_body(self, query: str, title: str) -> None:
-        hits = [Hit(record("D001", "Something else", query), -1.0), Hit(record("D002", title), -1.0)]
+        hits = [Hit(record("D001", "Something else", query), 1.0), Hit(record("D002", title), 1.0)]
         assert ids(ranked(hits, query)) == ["D002", "D001"]
 
     def test_near_comes_before_far(self) -> None:
-        hits = [Hit(record("D001", "x", scope=scope), -1.0) for scope in ("project/other", "global", "project/shop")]
+        hits = [Hit(record("D001", "x", scope=scope), 1.0) for scope in ("project/other", "global", "project/shop")]
         order = [hit.record.scope for hit in ranked(hits, "cache", scope="project/shop")]
         assert order == ["project/shop", "global", "project/other"]
 
     def test_what_holds_comes_before_what_waits_and_what_is_over(self) -> None:
         hits = [
-            Hit(record(f"D00{n}", "x", status=s), -1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))
+            Hit(record(f"D00{n}", "x", status=s), 1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))
         ]
         assert [hit.record.status for hit in ranked(hits, "cache")] == ["accepted", "proposed", "superseded"]
 
     @settings(deadline=None)
     @given(st.permutations(range(6)))
     def test_law_the_order_of_the_hits_does_not_matter(self, order: list[int]) -> None:
-        hits = [Hit(record(f"D00{n}", "cache"), -1.0 * (n // 2), n % 3 == 0) for n in range(6)]
+        hits = [Hit(record(f"D00{n}", "cache"), 1.0 * (n // 2), n % 3 == 0) for n in range(6)]
         assert ranked([hits[n] for n in order], "cache") == ranked(hits, "cache")
 
 

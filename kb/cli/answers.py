@@ -13,6 +13,7 @@ from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import Filter, KnowledgeBase
+    from kb.knowledge.recall import Answer, Explained
     from kb.record import Candidate
 
 
@@ -31,19 +32,49 @@ def show(
         print(kb.text(record), end="")
 
 
-def search(kb: KnowledgeBase, words: Sequence[str], *, wanted: Filter, limit: int = 10, as_json: bool = False) -> None:
-    """Print the records that hold all *words*, best first."""
-    answers = kb.recall(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+def search(
+    kb: KnowledgeBase,
+    words: Sequence[str],
+    *,
+    wanted: Filter,
+    limit: int = 10,
+    explain: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Print the records that answer *words*, best first; *explain*: with how they were found."""
+    asking = kb.explained if explain else kb.recall
+    found = asking(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+    answers = found if isinstance(found, list) else found.answers
     name_broken(kb)
     if not answers:
         explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
     if as_json:
-        print_json([{**a.record._asdict(), "score": a.score, "snippet": a.snippet} for a in answers])
+        print_json(_shown(found))
         return
+    if not isinstance(found, list):
+        print(say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy))
+        terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
+        print(say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–"))
     for answer in answers:
         print(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
+        if answer.note:
+            print(f"       {answer.note}")
         if answer.snippet:
             print(f"       {answer.snippet}")
+        if explain:
+            parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
+            print("      ", say("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–"))
+
+
+def _shown(found: list[Answer] | Explained) -> object:
+    """Return what `--json` prints of *found*."""
+    if not isinstance(found, list):
+        return {**found._asdict(), "answers": [{**_row(a), "parts": a.parts} for a in found.answers]}
+    return [_row(answer) for answer in found]
+
+
+def _row(answer: Answer) -> dict[str, object]:
+    return {**answer.record._asdict(), "score": answer.score, "snippet": answer.snippet, "note": str(answer.note)}
 
 
 def write(kb: KnowledgeBase, candidates: Sequence[Candidate], *, dry_run: bool = False, as_json: bool = False) -> int:

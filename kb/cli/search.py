@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from kb.cli import answers
-from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
+from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, usage, with_kb
 from kb.values import TYPE_CHECKING
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 
 @click.command(short_help="Find records.")
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", nargs=-1)
 @click.option("--kind", default="", help="Only this kind.")
 @status_option
 @scope_option
 @click.option("--tag", default="", help="Only with this tag.")
 @click.option("--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week.")
+@click.option("--until", default="", help="Only up to this day.")
+@click.option("--path", default="", help="Only what governs this file: records that name it or a folder it is in.")
+@click.option("--explain", is_flag=True, help="Tell how the words were understood and what each score is made of.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many.")
 @json_option
 @with_kb
@@ -30,12 +36,22 @@ def command(
     scope: str,
     tag: str,
     since: str,
+    until: str,
+    path: str,
+    explain: bool,
     limit: int,
     as_json: bool,
 ) -> None:
-    """Find records whose title, tags or text hold all the words, Chinese or English, best first."""
+    """Find records by words of their title, tags or text, Chinese or English, best first.
+
+    What holds all the words stands first; where that is no answer yet, what holds some of them follows. Without words,
+    all that a filter wants, the newest first.
+    """
     from kb.knowledge import Filter
 
-    since = kb.day_named(since) if since else ""
-    wanted = Filter(kind_wanted(kind), one(status), one(scope), tag, since)
-    answers.search(kb, words, wanted=wanted, limit=limit, as_json=as_json)
+    since, until = (kb.day_named(day) if day else "" for day in (since, until))
+    path = os.path.normpath(path).replace(os.sep, "/") if path else ""
+    wanted = Filter(kind_wanted(kind), one(status), one(scope), tag, since, until, path)
+    if not words and wanted == Filter():
+        raise usage(say("give words to look for, or a filter"))
+    answers.search(kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json)

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kb.kinds import KINDS
-from kb.reading import hints, rank
+from kb.knowledge import finding, successors
+from kb.reading import hints, rank, synonyms
 from kb.reading import query as queries
 from kb.reading.hints import Hint
+from kb.reading.intent import IDENTITY, STRATEGIES, Understood, understood
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record
 from kb.store.rows import ALL, Filter
-from kb.text import folded
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.weighing import SCALE
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
+    from kb.reading.synonyms import Group
+    from kb.store.index import Index
+    from kb.words import Said
 
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _PROBED = 40
+
+SYNONYMS = "synonyms.yaml"
+MAX_SYNONYMS = 1_000_000
+"""Characters of a file of synonyms that are read."""
+
+FEW = 3
+"""Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)."""
 
 
 class Answer(NamedTuple):
@@ -33,6 +46,20 @@ class Answer(NamedTuple):
     """The higher the better; comparable within one answer list only."""
     snippet: str
     """The words around the first match, each match between « and »."""
+    note: Said | str = ""
+    """What to know of it: that it replaces another record found."""
+    parts: Mapping[str, float] = {}
+    """What the score is made of: parts that are added, and factors ("×…")."""
+
+
+class Explained(NamedTuple):
+    """How a query was understood, and its answers."""
+
+    intent: str
+    strategy: str
+    terms: tuple[tuple[str, int, float], ...]
+    """Term, the number of records it stands in, and what it counts."""
+    answers: list[Answer]
 
 
 def recall(
@@ -41,22 +68,74 @@ def recall(
     """Return at most *limit* records that answer *query*, best first.
 
     First those that the index finds with every term, then those in which a plain scan finds every term (parts of
-    words), and only where there is none of either those with some of the terms.
+    words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
     """
+    return _answered(kb, query, understood(query), wanted, project, limit)
+
+
+def explained(
+    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
+) -> Explained:
+    """Return the answers of `recall` with how they were found."""
+    what = understood(query)
+    answers = _answered(kb, query, what, wanted, project, limit)
+    terms = tuple(
+        (term.term, term.frequency, term.worth / SCALE)
+        for term in finding.known_terms(kb.index, query, all_synonyms(kb))
+    )
+    return Explained(what.intent, what.strategy.name, terms, answers)
+
+
+def _answered(
+    kb: KnowledgeBase, query: str, what: Understood, wanted: Filter, project: str, limit: int
+) -> list[Answer]:
     from kb.reading.snippet import snippet
 
     index = kb.fresh()
-    hits = [
-        Hit(record, score, True) for record, score in index.search(queries.match_expression(query), wanted, 3 * limit)
+    plan = what.strategy
+    best = _newest(index, _profile(wanted))[:limit] if plan.only else []
+    if not best and query.strip():
+        hits = finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb))
+        best = rank.ranked(hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)[:limit]
+        if what.weak_identity and len(best) < FEW:
+            known = {hit.record.path for hit in best}
+            broad = (hit for hit in _newest(index, _profile(wanted)) if hit.record.path not in known)
+            best += list(broad)[: limit - len(best)]
+    elif not best:
+        best = _newest(index, wanted)[:limit]
+    adding = wanted._replace(scopes=()) == ALL
+    answers = [
+        Answer(hit.record, round(hit.score, 4), snippet(_text(hit.record), query).marked("«", "»"), note, hit.parts)
+        for hit, note in successors.before(index, best, adding=adding)
     ]
-    if len(hits) < limit:
-        known = {hit.record.path for hit in hits}
-        terms = folded(query).split()
-        hits += [Hit(r, 0.0, True) for r in index.containing(terms, wanted, 3 * limit) if r.path not in known]
-    if not hits:
-        hits = [Hit(r, score, False) for r, score in index.search(queries.broad_expression(query), wanted, 3 * limit)]
-    best = rank.ranked(hits, query, scope=project)[:limit]
-    return [Answer(h.record, -h.score, snippet(_text(h.record), query).marked("«", "»")) for h in best]
+    return answers[:limit]
+
+
+def shipped_synonyms() -> list[Group]:
+    """Return the groups of synonyms that come with kb."""
+    return _groups(os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates", SYNONYMS), SYNONYMS)
+
+
+def _groups(path: str, name: str) -> list[Group]:
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
+        return synonyms.read(file.read(MAX_SYNONYMS), name)
+    return []
+
+
+def all_synonyms(kb: KnowledgeBase) -> list[Group]:
+    """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
+    return shipped_synonyms() + _groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
+
+
+def _newest(index: Index, wanted: Filter) -> list[Hit]:
+    """Return the live records *wanted*, the newest first."""
+    statuses = wanted.statuses or tuple(LIVE)
+    records = index.records(wanted._replace(statuses=statuses))
+    return [Hit(record) for record in sorted(records, key=lambda record: record.date, reverse=True)]
+
+
+def _profile(wanted: Filter) -> Filter:
+    return wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)
 
 
 def _text(record: Record) -> str:
@@ -73,7 +152,7 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: st
     words = [word for word in keywords if word.strip()]
     if words:
         found = index.search(queries.any_expression(words), wanted, _PROBED)
-        records = [h.record for h in rank.ranked([Hit(r, s) for r, s in found], " ".join(words), scope=project)]
+        records = [h.record for h in rank.ranked([Hit(r, -s) for r, s in found], " ".join(words), scope=project)]
     else:
         records = sorted(index.records(wanted), key=lambda r: (r.date, r.id), reverse=True)
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
@@ -113,7 +192,7 @@ def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     found = index.search(f"{{title tags}} : ({expression})" if expression else "", wanted, _PROBED)
     if len(found) < kb.config.hint_items:
         found += index.search(expression, wanted, _PROBED)
-    hits = [Hit(record, score) for record, score in found]
+    hits = [Hit(record, -score) for record, score in found]
     hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
     total = index.count(wanted)
     frequency = index.frequencies(queries.subjects(prompt), int(total * rank.COMMON) + 1)

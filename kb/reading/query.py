@@ -15,6 +15,7 @@ from kb.kinds import BY_PREFIX
 from kb.patterns import regex
 from kb.record import Reference
 from kb.text import SEPARATOR, run_terms, runs, word_terms
+from kb.text import stem as stem
 
 MAX_PHRASES = 32
 """The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
@@ -29,11 +30,12 @@ PREFIX_FROM = 3
 """Letters a spaced word needs before it is asked for as the beginning of a word."""
 
 
-def _set_of(words: str) -> frozenset[str]:
+def words_in(words: str) -> frozenset[str]:
+    """Return the words of a list."""
     return frozenset(words.split())
 
 
-_STOP_EN = _set_of(
+_STOP_EN = words_in(
     """
     about above actually add added adding after again ahead all already also always am an and another any anything are
     aren around as at away back be because been before being below better both bug bugs but by came can cannot change
@@ -59,7 +61,7 @@ _STOP_EN = _set_of(
 """Words that say how something is asked, or that any piece of programming work is about; none tells two records
 apart."""
 
-_STOP_ZH = _set_of(
+_STOP_ZH = words_in(
     """
     的 了 吗 呢 吧 啊 呀 嘛 么 是 我 你 您 他 她 它 们 这 那 哪 谁 就 也 都 很 把 被 给 让 和 与 或 在 个 没 嗯 哦
     什么 为什么 怎么 怎么样 怎样 如何 多少 几个 哪些 哪个 哪里 是否 是不是 有没有 能不能 可不可以 要不要 能否 可否
@@ -76,7 +78,7 @@ _STOP_ZH = _set_of(
     任务 步骤 相关 报错 错误 有用 出现 发现 导致
     """
 )
-_KEPT_ZH = _set_of(
+_KEPT_ZH = words_in(
     """
     在线 存在 正在 请求 目的 和解 饱和 参与 个人 与否 个性 被动 给定 就绪 都市 在途 对象 对话 对账 对比 从库 为空 到期
     到达 向量 将来
@@ -208,17 +210,6 @@ def cited(text: str) -> list[Reference]:
     found = _CITATION.findall(read_part(text))
     references = (Reference(project, id) for project, id in found if id.rstrip("0123456789") in BY_PREFIX)
     return list(dict.fromkeys(references))
-
-
-def stem(word: str) -> str:
-    """Return the part of the lower-case English *word* that its usual forms share: cache, caches, cached, caching."""
-    for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ers"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    for ending in ("ies", "ied", "es", "ed", "er", "s", "e", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word[: -len(ending)]
-    return word
 
 
 def read_part(text: str) -> str:

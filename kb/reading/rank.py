@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb.patterns import regex
 from kb.reading.query import cited, is_identifier, pieces, read_part, stem, subjects
 from kb.record import GLOBAL, LIVE, Record, Reference, Status
-from kb.text import folded, runs, word_terms
+from kb.text import FIRST_CJK, folded, runs, word_terms
 from kb.values import NamedTuple
 
 ENOUGH = 2.0
@@ -34,12 +35,20 @@ COMMON_WEIGHT = 0.25
 RARE = 0.75
 """How rare a lone term has to be to name the subject of a title by itself."""
 
-CJK_FROM = "\u2e80"
-"""The first character of the scripts that are written without spaces."""
+_DAY = regex(r"[0-9]{4}-[0-9]{2}")
 
 STATUS_WEIGHT: Mapping[str, float] = {Status.ACCEPTED: 1.0, Status.PROPOSED: 0.8}
 DEAD_WEIGHT = 0.3
 GLOBAL_WEIGHT = 0.9
+TITLE_WEIGHT = 0.5
+"""What it adds that all that was asked stands in the title."""
+
+FAVOUR = 1.25
+"""What it counts that a record is of a kind that answers such questions."""
+
+AGED = 0.03
+"""What a record loses that is a year older than the newest one found: no more than a tie is worth."""
+
 ELSEWHERE_WEIGHT = 0.6
 
 
@@ -48,9 +57,11 @@ class Hit(NamedTuple):
 
     record: Record
     score: float = 0.0
-    """The index's bm25: the more negative the better; 0.0 for what only the plain scan found."""
+    """How well it answers, the higher the better; 0.0 for what only the plain scan found."""
     whole: bool = False
     """True where every term of the question matched: the answer of `match_expression` or of the plain scan."""
+    parts: Mapping[str, float] = {}
+    """What the score is made of, where it was asked for."""
 
 
 class Asked(NamedTuple):
@@ -78,23 +89,35 @@ def asked(query: str) -> Asked:
     return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)))
 
 
-def ranked(hits: Iterable[Hit], query: str, *, scope: str = GLOBAL) -> list[Hit]:
-    """Return *hits* best first: named by id, then with every term, then by bm25, title, status and scope together.
+def ranked(
+    hits: Iterable[Hit], query: str, *, scope: str = GLOBAL, favoured: Sequence[str] = (), aging: float = 1.0
+) -> list[Hit]:
+    """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
 
-    *scope* is the caller's: its records stand before global ones, those before other projects'. The order depends on
-    the hits only, not on the order in which they come.
+    *scope* is the caller's: its records stand before global ones, those before other projects'. Records of the kinds
+    *favoured* count more; age counts *aging* times. The order depends on the hits only, not on the order in which they
+    come.
     """
     found = list(hits)
-    best = max((-hit.score for hit in found), default=0.0)
+    best = max((hit.score for hit in found), default=0.0)
     about = asked(query)
+    newest = max((hit.record.date for hit in found), default="")
 
-    def place(hit: Hit) -> tuple[bool, bool, float, str, str]:
-        strength = 0.1 + (max(-hit.score, 0.0) / best if best > 0 else 0.0)
-        weight = strength * (1 + _title_share(hit.record, about)) * _standing(hit.record, scope)
+    def weighed(hit: Hit) -> Hit:
+        strength = 0.1 + (max(hit.score, 0.0) / best if best > 0 else 0.0)
+        factors = {
+            "×title": 1 + TITLE_WEIGHT * _title_share(hit.record, about),
+            "×standing": _standing(hit.record, scope),
+            "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
+            "×age": 1 - AGED * aging * _is_older(hit.record.date, newest),
+        }
+        return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
+
+    def place(hit: Hit) -> tuple[bool, bool, float, str, int, str]:
         named = _is_named(hit.record, about.references, scope)
-        return not named, not hit.whole, -round(weight, 9), hit.record.scope, hit.record.id
+        return not named, not hit.whole, -hit.score, hit.record.scope, len(hit.record.id), hit.record.id
 
-    return sorted(found, key=place)
+    return sorted(map(weighed, found), key=place)
 
 
 def relevant(
@@ -160,7 +183,7 @@ def _has_word(word_stem: str, text: str) -> bool:
 
 
 def _is_spaced_letter(character: str) -> bool:
-    return character < CJK_FROM and character.isalnum()
+    return character < FIRST_CJK and character.isalnum()
 
 
 def _shared(parts: Iterable[str], text: str) -> set[str]:
@@ -209,6 +232,12 @@ def _is_the_subject(record: Record, about: Asked, rarity: Mapping[str, float]) -
     terms = [rarity.get(term, 0.0) for term, _ in about.words.values()]
     terms += [_rarest(piece, rarity) for piece in about.pieces]
     return bool(terms) and min(terms) >= RARE and _title_share(record, about) == 1.0
+
+
+def _is_older(date: str, newest: str) -> float:
+    """Return how much older the ISO day *date* is than *newest* in years, 0.0–1.0."""
+    years = [int(day[:4]) + int(day[5:7]) / 12 if _DAY.match(day) else None for day in (date, newest)]
+    return min(years[1] - years[0], 1.0) if years[0] is not None and years[1] is not None else 0.0
 
 
 def _standing(record: Record, scope: str) -> float:

@@ -15,6 +15,7 @@ from kb.errors import BadRecord
 from kb.errors import IndexFailed as IndexFailed
 from kb.record import LIVE, Record
 from kb.store.connection import opened
+from kb.store.postings import Postings
 from kb.store.rows import (
     ALL,
     FILES_IN_FOLDER,
@@ -22,12 +23,15 @@ from kb.store.rows import (
     Filter,
     Found,
     between,
+    body_of,
     dumped,
+    facets_of,
     loaded,
     marks,
     scope_term,
-    terms,
+    tags_of,
     where,
+    words_of,
 )
 from kb.store.stamps import files_in, folders_below, names_in, stamp_of_file, stamp_weight, tally
 from kb.store.stamps import stamp as stamp_of
@@ -50,6 +54,7 @@ class Index:
         self.root = root
         self.folders = tuple(folders)
         self._db, self.is_new = opened(path)
+        self.postings = Postings(self._db)
 
     def close(self) -> None:
         """Close the file."""
@@ -167,8 +172,13 @@ class Index:
             self._insert(record, stamp)
 
     def _forget(self, path: str) -> None:
-        for (n,) in self._db.execute("SELECT n FROM records WHERE path = ?", (path,)).fetchall():
-            self._db.execute("DELETE FROM words WHERE rowid = ?", (n,))
+        for n, data in self._db.execute("SELECT n, data FROM records WHERE path = ?", (path,)).fetchall():
+            known = loaded(path, data)
+            self._db.execute(
+                "INSERT INTO words (words, rowid, title, tags, body) VALUES ('delete', ?, ?, ?, ?)",
+                (n, *words_of(known)),
+            )
+            self.postings.remove(n, known)
             self._db.execute("DELETE FROM facets WHERE n = ?", (n,))
             self._db.execute("DELETE FROM records WHERE n = ?", (n,))
         self._db.execute("DELETE FROM broken WHERE path = ?", (path,))
@@ -209,28 +219,17 @@ class Index:
             self._read_again(path, stamp_of_file(self.root, path))
 
     def _insert(self, record: Record, stamp: str) -> None:
-        from kb.citations import citations
-
-        body = "\n".join([*(section.text for section in record.sections), record.user])
-        tags = " ".join((*record.tags, *record.impact, record.id))
         values = (
             record.path, stamp, record.uid, record.id, record.kind, record.scope, record.status, record.date,
-            record.title, normalise(record.title), folded(f"{record.title}\n{tags}\n{body}"), dumped(record),
+            record.title, normalise(record.title), folded(f"{record.title}\n{tags_of(record)}\n{body_of(record)}"),
+            dumped(record),
         )  # fmt: skip
         cursor = self._db.execute(f"INSERT INTO records VALUES (NULL{', ?' * len(values)})", values)
-        n = cursor.lastrowid
-        live = scope_term(record.scope) if record.status in LIVE else ""
-        self._db.execute(
-            "INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
-            (n, terms(record.title), f"{terms(tags)} {live}", terms(body)),
-        )
-        facets = [("tag", tag, "") for tag in record.tags]
-        facets += [("impact", path, "") for path in record.impact]
-        facets += [("claim", key, value) for key, value in record.claims.items()]
-        facets += [("supersedes", target, "") for target in record.supersedes]
-        facets += [("amends", target, "") for target in record.amends]
-        facets += [("cites", cited, f"{project}:{line}") for project, cited, line in citations(body)]
-        self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", [(n, *facet) for facet in facets])
+        n = cursor.lastrowid or 0
+        self._db.execute("INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)", (n, *words_of(record)))
+        self.postings.add(n, record)
+        facets = [(n, *facet) for facet in facets_of(record)]
+        self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
         self.reserve(record.scope, record.id)
 
     # numbers
@@ -290,17 +289,36 @@ class Index:
         )
         return [Found(loaded(path, data), score) for path, data, score in rows]
 
-    def containing(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[Record]:
-        """Return the records in whose folded text all *terms* (folded too) stand, newest first: right by definition."""
+    def at(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
+        """Return those of the records in *rows* that are *wanted*."""
+        condition, values = where(wanted)
+        statement = f"SELECT n, path, data FROM records r WHERE n IN ({marks(rows)}) AND {condition}"
+        found = self._db.execute(statement, (*rows, *values))
+        return {n: loaded(path, data) for n, path, data in found.fetchall()}
+
+    def matching(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[int]:
+        """Return the rows that the FTS5 *expression* finds, best first."""
+        if not expression:
+            return []
+        condition, values = where(wanted)
+        rows = self._db.execute(
+            "SELECT r.n FROM (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
+            f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
+            (expression, *values, limit),
+        )
+        return [n for (n,) in rows]
+
+    def containing(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
+        """Return the rows in whose folded text all *terms* (folded too) stand, newest first: right by definition."""
         if not terms:
             return []
         condition, values = where(wanted)
         has = " AND ".join("instr(r.plain, ?)" for _ in terms)
         rows = self._db.execute(
-            f"SELECT r.path, r.data FROM records r WHERE {has} AND {condition} ORDER BY r.day DESC, r.id LIMIT ?",
+            f"SELECT r.n FROM records r WHERE {has} AND {condition} ORDER BY r.day DESC, r.scope, r.id LIMIT ?",
             (*terms, *values, limit),
         )
-        return [loaded(path, data) for path, data in rows]
+        return [n for (n,) in rows]
 
     def frequencies(self, terms: Iterable[str], enough: int) -> dict[str, int]:
         """Return in how many records each of *terms* stands, counted up to *enough*."""

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kb.record import Record, Section
+from kb.record import LIVE, Record, Section
 from kb.text import index_terms
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -18,14 +18,16 @@ TABLES = """
 CREATE TABLE records (
     n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, uid TEXT NOT NULL, id TEXT NOT NULL,
     kind TEXT NOT NULL, scope TEXT NOT NULL, status TEXT NOT NULL, day TEXT NOT NULL, title TEXT NOT NULL,
-    same TEXT NOT NULL, plain TEXT NOT NULL, data TEXT NOT NULL);
+    same TEXT NOT NULL, plain TEXT NOT NULL, data BLOB NOT NULL);
 CREATE INDEX records_stamps ON records (path, stamp);
 CREATE INDEX records_id ON records (id);
 CREATE INDEX records_uid ON records (uid);
 CREATE INDEX records_same ON records (same);
 CREATE INDEX records_kind ON records (kind, scope);
 CREATE INDEX records_titles ON records (scope, status, day, id, title, same);
-CREATE VIRTUAL TABLE words USING fts5(title, tags, body, tokenize='porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE words USING fts5(title, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2');
+CREATE TABLE postings (t INTEGER, n INTEGER, w INTEGER NOT NULL, PRIMARY KEY (t, n)) WITHOUT ROWID;
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NULL, rest TEXT NOT NULL);
 CREATE INDEX facets_value ON facets (facet, value);
 CREATE INDEX facets_n ON facets (n);
@@ -37,7 +39,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
-SCHEMA = zlib.crc32(TABLES.encode() + b"2") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"3") & 0x7FFFFFFF
 """The number of this schema; the digit counts the changes of meaning that the text above does not show."""
 
 
@@ -62,9 +64,18 @@ class Filter(NamedTuple):
     tag: str = ""
     since: str = ""
     """ISO day: records of that day or later."""
+    until: str = ""
+    """ISO day: records of that day or earlier."""
+    path: str = ""
+    """A file, relative to the project's root: records that name it, or a folder it is in, as what they are about."""
 
 
 ALL = Filter()
+
+_GOVERNS = (
+    "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
+    " OR ? GLOB rtrim(value, '/') || '/*'))"
+)
 
 
 STAMPS_OF_FOLDER = " UNION ALL ".join(
@@ -104,6 +115,12 @@ def where(wanted: Filter) -> tuple[str, list[str]]:
     if wanted.since:
         parts.append("r.day >= ?")
         values.append(wanted.since)
+    if wanted.until:
+        parts.append("r.day <= ?")
+        values.append(wanted.until)
+    if wanted.path:
+        parts.append(_GOVERNS)
+        values += [wanted.path] * 3
     return " AND ".join(parts), values
 
 
@@ -138,17 +155,55 @@ def _terms_together(pieces: list[str]) -> str:
     return _known_terms(text) if len(text) < _SHORT else index_terms(text)
 
 
-def dumped(record: Record) -> str:
-    """Return *record* without its path as the text a row keeps."""
-    return json.dumps(record[:-1], ensure_ascii=False, default=str)
+class Words(NamedTuple):
+    """What a row of the table `words` says of a record. The table keeps no text: to delete a row is to say it again."""
+
+    title: str
+    tags: str
+    body: str
+
+
+def words_of(record: Record) -> Words:
+    """Return the words by which *record* is found."""
+    live = scope_term(record.scope) if record.status in LIVE else ""
+    return Words(terms(record.title), f"{terms(tags_of(record))} {live}", terms(body_of(record)))
+
+
+def tags_of(record: Record) -> str:
+    """Return what *record* is filed under."""
+    return " ".join((*record.tags, *record.impact, record.id))
+
+
+def body_of(record: Record) -> str:
+    """Return the text of *record*."""
+    return "\n".join([*(section.text for section in record.sections), record.user])
+
+
+def facets_of(record: Record) -> list[tuple[str, str, str]]:
+    """Return what else *record* is asked for by: facet, value, detail."""
+    from kb.citations import citations
+
+    facets = [("tag", tag, "") for tag in record.tags]
+    facets += [("impact", path, "") for path in record.impact]
+    facets += [("claim", key, value) for key, value in record.claims.items()]
+    facets += [("supersedes", target, "") for target in record.supersedes]
+    facets += [("amends", target, "") for target in record.amends]
+    facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]
+    return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in citations(body_of(record))]
+
+
+def dumped(record: Record) -> bytes:
+    """Return *record* without its path as a row keeps it."""
+    return zlib.compress(json.dumps(record[:-1], ensure_ascii=False, default=str).encode(), 1)
 
 
 _SECTIONS = Record._fields.index("sections")
 
 
 @lru_cache(maxsize=4096)
-def loaded(path: str, data: str) -> Record:
+def loaded(path: str, data: bytes) -> Record:
     """Return the record that a row keeps."""
-    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in json.loads(data)]
+    kept = json.loads(zlib.decompress(data))
+    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]
     fields[_SECTIONS] = tuple(Section(*section) for section in fields[_SECTIONS])
     return Record._make([*fields, path])

@@ -26,7 +26,7 @@ $ kb list --since yesteryear
 ? 1
 
 $ kb search
-2> kb: WORDS is missing
+2> kb: give words to look for, or a filter
 2>     → see: kb search --help
 ? 2
 

@@ -190,8 +190,9 @@ $ kb search orders --json
     ],
     "user": "",
     "path": "content/anchors/global/D001-use-postgresql-for-orders.md",
-    "score": 1.9411764705882353e-06,
-    "snippet": "«Orders» live in PostgreSQL, see [D009] It has transactions and we run it already"
+    "score": 1.32,
+    "snippet": "«Orders» live in PostgreSQL, see [D009] It has transactions and we run it already",
+    "note": ""
   }
 ]
 

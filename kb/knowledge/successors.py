@@ -1,0 +1,35 @@
+"""Put before a record that holds no longer the one that took its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kb.reading.rank import Hit
+from kb.record import LIVE, Record, Status
+from kb.store.index import Index
+from kb.words import Said, say
+
+
+def before(index: Index, hits: Sequence[Hit], *, adding: bool = True) -> Iterator[tuple[Hit, Said | str]]:
+    """Yield *hits* in their order, each once, a superseded one behind its successor, which is said.
+
+    A successor that was not found is shown all the same where *adding* is true.
+    """
+    given: set[str] = set()
+    at = {hit.record.path: hit for hit in hits}
+    for hit in hits:
+        for new in _successors(index, hit.record):
+            if new.path not in given and (adding or new.path in at):
+                given.add(new.path)
+                yield at.get(new.path) or hit._replace(record=new), say("it supersedes {id}", id=hit.record.id)
+        if hit.record.path not in given:
+            given.add(hit.record.path)
+            yield hit, ""
+
+
+def _successors(index: Index, record: Record) -> list[Record]:
+    """Return the live records that supersede *record*, those of its own scope."""
+    if record.status != Status.SUPERSEDED:
+        return []
+    found = (new for new, _ in index.pointing_to(record.id, "supersedes"))
+    return [new for new in found if new.scope == record.scope and new.status in LIVE]

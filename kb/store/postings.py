@@ -1,0 +1,144 @@
+"""The table by which records are ranked: for each term the records that hold it, and how much it says there.
+
+A question with common words would touch most of the table. So its rarest terms decide which records are looked at, as
+many terms as `ENOUGH` rows allow, and the others are looked up for the best of those only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kb.record import Record
+from kb.store.rows import ALL, Filter, marks, where
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.weighing import SCALE, key, rarity, vocabulary, weights
+
+if TYPE_CHECKING:
+    from kb.store.connection import Connection
+
+ENOUGH = 12_000
+"""Rows of the table that a question may read before its commonest terms are only looked up."""
+
+CANDIDATES = 200
+"""Records whose score is reckoned with every term."""
+
+
+class Scored(NamedTuple):
+    """A row of the index and what speaks for it."""
+
+    n: int
+    score: int
+
+
+class Term(NamedTuple):
+    """A term of a question, as the index knows it."""
+
+    term: str
+    frequency: int
+    """In how many records it stands."""
+    worth: int
+    """Its rarity times the weight the question gives it."""
+
+
+class Postings:
+    """The table in the file of the index."""
+
+    def __init__(self, db: Connection) -> None:
+        """Take the table as it is."""
+        self._db = db
+
+    def add(self, n: int, record: Record) -> None:
+        """Let the row *n* be found by the terms of *record*."""
+        rows = [(term, n, weight) for term, weight in weights(record).items()]
+        self._db.executemany("INSERT INTO postings VALUES (?, ?, ?)", rows)
+        words = [(word,) for word in sorted(vocabulary(record))]
+        self._db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", words)
+
+    def remove(self, n: int, record: Record) -> None:
+        """Let the row *n*, which was added as *record*, be found no more."""
+        self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", [(term, n) for term in weights(record)])
+
+    def known(self, asked: Mapping[str, float]) -> list[Term]:
+        """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
+        (total,) = self._db.execute("SELECT count(*) FROM records").fetchone()
+        found = []
+        for term, weight in asked.items():
+            (frequency,) = self._db.execute("SELECT count(*) FROM postings WHERE t = ?", (key(term),)).fetchone()
+            if frequency:
+                found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
+        return sorted(found, key=lambda term: (-term.worth, term.term))
+
+    def spelled_like(self, word: str, slips: int) -> list[str]:
+        """Return the words, of some record once, that begin as *word* does and are as long but for *slips* letters."""
+        found = self._db.execute(
+            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            (word[0], chr(ord(word[0]) + 1), len(word) - slips, len(word) + slips),
+        )
+        return [other for (other,) in found]
+
+    def best(self, terms: Sequence[Term], wanted: Filter = ALL, limit: int = CANDIDATES) -> list[Scored]:
+        """Return the rows for which *terms*, the most telling first, speak most; at most *limit*, the best first."""
+        rows, deciding = 0, 0
+        while deciding < len(terms) and (not deciding or rows + terms[deciding].frequency <= ENOUGH):
+            rows += terms[deciding].frequency
+            deciding += 1
+        if not deciding:
+            return []
+        scores = self._sums(terms[:deciding], wanted, limit)
+        for n, more in self.weighed(terms[deciding:], scores).items():
+            scores[n] += more
+        return sorted((Scored(n, score) for n, score in scores.items()), key=lambda row: (-row.score, row.n))
+
+    def weighed(self, terms: Iterable[Term], rows: Iterable[int]) -> dict[int, int]:
+        """Return for each of *rows* that holds any of *terms* how much they speak for it."""
+        among = tuple(rows)
+        scores: dict[int, int] = {}
+        for term in terms:
+            found = self._db.execute(
+                f"SELECT n, w FROM postings WHERE t = ? AND n IN ({marks(among)})", (key(term.term), *among)
+            )
+            for n, weight in found.fetchall():
+                scores[n] = scores.get(n, 0) + weight * term.worth
+        return scores
+
+    def holding(self, terms: Iterable[Term], rows: Iterable[int]) -> dict[int, list[Term]]:
+        """Return for each of *rows* which of *terms* it holds."""
+        among = tuple(rows)
+        held: dict[int, list[Term]] = {}
+        for term in terms:
+            found = self._db.execute(
+                f"SELECT n FROM postings WHERE t = ? AND n IN ({marks(among)})", (key(term.term), *among)
+            )
+            for (n,) in found.fetchall():
+                held.setdefault(n, []).append(term)
+        return held
+
+    def _sums(self, terms: Sequence[Term], wanted: Filter, limit: int) -> dict[int, int]:
+        """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
+        asked = ", ".join("(?, ?)" for _ in terms)
+        condition, values = where(wanted)
+        among = "" if wanted == ALL else f"JOIN records r ON r.n = p.n WHERE {condition}"
+        sums = (
+            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score"
+            f" FROM asked a CROSS JOIN postings p ON p.t = a.t {among} GROUP BY p.n"
+        )
+        given: list[object] = [each for term in terms for each in (key(term.term), term.worth)]
+        given += [] if wanted == ALL else values
+        rows = self._db.execute(f"{sums} ORDER BY score DESC LIMIT ?", (*given, limit + 1)).fetchall()
+        if len(rows) > limit and rows[limit - 1][1] == rows[limit][1]:
+            least = rows[limit][1]
+            equal = f"SELECT s.n, s.score FROM ({sums}) s JOIN records r USING (n) WHERE s.score = ? ORDER BY r.path"
+            rows = [row for row in rows if row[1] > least]
+            rows += self._db.execute(f"{equal} LIMIT ?", (*given, least, limit - len(rows))).fetchall()
+        return dict(rows[:limit])
+
+    def relatives(self, rows: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """Return for each of *rows* that shares its source with others the rows of that source, in the order of ids."""
+        wanted = list(rows)
+        of_one = f"SELECT DISTINCT value FROM facets WHERE facet = 'source' AND n IN ({marks(wanted)})"
+        members: dict[str, list[int]] = {}
+        for source, n in self._db.execute(
+            f"SELECT value, n FROM facets WHERE facet = 'source' AND value IN ({of_one}) ORDER BY value, rest", wanted
+        ).fetchall():
+            members.setdefault(source, []).append(n)
+        return {n: tuple(group) for group in members.values() if len(group) > 1 for n in group}

@@ -1,0 +1,104 @@
+"""How much a term says: BM25 over fields (BM25F), with constants chosen on development data (docs/search.md).
+
+A term's weight in a record is reckoned when the record is indexed, its rarity when a question is asked; the score of a
+record is the sum of rarity times weight. All are whole numbers, so that no sum depends on the order of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import Counter
+from functools import lru_cache
+
+from kb.record import Record
+from kb.text import FIRST_CJK, ranked_terms
+from kb.values import NamedTuple
+
+K1 = 0.9
+"""How soon a term that is repeated says no more: the smaller the sooner."""
+
+B = 0.4
+"""How much more often a long text has to use a term than a short one for the same weight."""
+
+SCALE = 1000
+"""Parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one."""
+
+
+SHORTEST = 4
+"""Letters of the shortest word that is looked for where somebody misspelled it."""
+
+
+class Field(NamedTuple):
+    """A part of a record."""
+
+    weight: float
+    length: int
+    """Words and CJK characters of an ordinary one. A constant: what one record says must not depend on the others."""
+
+
+TITLE = Field(3.0, 10)
+TAGS = Field(1.5, 10)
+BODY = Field(1.0, 150)
+
+_MONTHS = (
+    "", "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+
+
+def key(term: str) -> int:
+    """Return the number under which *term* is kept; two in two thousand million share one, which costs nothing."""
+    return zlib.crc32(term.encode()) & 0x7FFFFFFF
+
+
+def weights(record: Record) -> dict[int, int]:
+    """Return the weight of each term of *record*, by the number of the term."""
+    said: dict[int, float] = {}
+    for field, text in (
+        (TITLE, record.title),
+        (TAGS, " ".join((*record.tags, *record.impact, record.id))),
+        (BODY, "\n".join((*(section.text for section in record.sections), record.user, _day(record.date)))),
+    ):
+        pieces = [(_numbers(piece), times) for piece, times in Counter(text.split()).items()]
+        length = sum(piece.length * times for piece, times in pieces)
+        each = field.weight / (1 - B + B * length / field.length)
+        for piece, times in pieces:
+            for number in piece.numbers:
+                said[number] = said.get(number, 0.0) + each * times
+    return {number: round(SCALE * much / (much + K1)) for number, much in said.items()}
+
+
+def vocabulary(record: Record) -> set[str]:
+    """Return the terms of *record* that somebody might misspell: words of letters only."""
+    text = " ".join((record.title, *record.tags, *(section.text for section in record.sections)))
+    return {word for piece in set(text.split()) for word in _numbers(piece).words}
+
+
+class _Piece(NamedTuple):
+    numbers: tuple[int, ...]
+    words: tuple[str, ...]
+    length: int
+    """Its words and CJK characters."""
+
+
+@lru_cache(maxsize=1 << 16)
+def _numbers(piece: str) -> _Piece:
+    """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
+    terms = ranked_terms(piece)
+    words = tuple(term for term in terms if len(term) >= SHORTEST and term.isascii() and term.isalpha())
+    return _Piece(tuple(map(key, terms)), words, sum(len(term) > 1 or term < FIRST_CJK for term in terms))
+
+
+def rarity(frequency: int, total: int) -> float:
+    """Return how much a term says that stands in *frequency* of *total* records (the idf of BM25)."""
+    return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
+
+
+def _day(date: str) -> str:
+    """Return the words that name the day *date* (ISO): people ask for what was decided in May."""
+    year, _, rest = date.partition("-")
+    month, _, day = rest.partition("-")
+    if not (year + month + day).isascii() or not (month + day).isdigit() or int(month) >= len(_MONTHS):
+        return date
+    return f"{year} {_MONTHS[int(month)]} {int(day or 0)}"
