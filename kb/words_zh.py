@@ -1004,4 +1004,98 @@ DOORS: dict[str, str] = {
     "name an empty or a new folder": "请指定一个空目录或新目录",
 }
 
-ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS}
+SESSIONS: dict[str, str] = {
+    # settings of pruning
+    "every key with its meaning: kb prune config": "全部键及含义：kb prune config",
+    "did you mean {key}? every key: kb prune config": "是否指 {key}？全部键：kb prune config",
+    "there is no key {key}": "没有键 {key}",
+    "{key} must hold keys, not {value}": "{key} 下须是键，而不是 {value}",
+    "{key} must be {wanted}, not {value}": "{key} 须是{wanted}，而不是 {value}",
+    "{key} is given twice": "{key} 给出了两次",
+    "a number from {least} to {most}": "从 {least} 到 {most} 的数",
+    "true or false": " true 或 false",
+    "one of {words}": "其中之一：{words}",
+    "a list out of {words}": "取自这些词的列表：{words}",
+    "a list of words": "词的列表",
+    "not valid YAML: {problem}": "不是合法的 YAML：{problem}",
+    # pruning
+    "context use {percent}%": "上下文使用 {percent}%",
+    "asked for": "手动要求",
+    "this file is there already": "该文件已经存在",
+    "give --out another name": "请给 --out 另一个名字",
+    "no session is known here": "这里还没有已知的会话",
+    "name the transcript, a JSONL file": "请指定转录文件（JSONL）",
+    "nothing was pruned yet": "还没有修剪过",
+    "see: kb prune --help": "见：kb prune --help",
+    "there is no strategy {name}; there are: {known}": "没有策略 {name}；可用：{known}",
+    "pruning is switched off: dcp.enabled": "修剪已关闭：dcp.enabled",
+    "the session has {turns} turns; below {least} the lost cache costs more than it saves": (
+        "会话只有 {turns} 轮；少于 {least} 轮时，缓存损失大于节约"
+    ),
+    "the session has no tool calls": "会话里没有工具调用",
+    # the report
+    "## DCP report": "## DCP 执行报告",
+    "**Time**: {when}": "**执行时间**: {when}",
+    "**Trigger**: {trigger}": "**触发原因**: {trigger}",
+    "Nothing was pruned: {reason}.": "没有修剪：{reason}。",
+    "### What was pruned": "### 修剪统计",
+    "strategy": "策略",
+    "pruned": "修剪项",
+    "tokens saved": "节约 Tokens",
+    "{count} repeated reads": "{count} 重复读取",
+    "{count} repeated reads, {held} held by newer ones": "{count} 重复读取，{held} 被更新的读取包含",
+    "{count} outdated writes": "{count} 过时写入",
+    "{count} failed calls": "{count} 失败调用",
+    "{count} long outputs": "{count} 长输出",
+    "{count} dropped": "{count} 主动丢弃",
+    "total": "总计",
+    "{count} in all": "{count} 项",
+    "### Protected": "### 保护的内容",
+    "anchors {ids}: protected": "锚点 {ids}: 保护",
+    "anchors: none is cited": "锚点: 没有引用",
+    "the last {turns} turns: protected": "最近 {turns} 轮: 保护",
+    "reads of {files}: protected ({share}% of all tool tokens)": "{files} 读取: 保护（占全部工具 Tokens 的 {share}%）",
+    "the last turns kept {count} texts (~{tokens} tokens) from being pruned": (
+        "因最近轮次保留 {count} 项（~{tokens} Tokens）"
+    ),
+    "citations kept {count} texts (~{tokens} tokens) from being pruned": (
+        "因锚点引用保留 {count} 项（~{tokens} Tokens）"
+    ),
+    "file names kept {count} texts (~{tokens} tokens) from being pruned": "因文件名保留 {count} 项（~{tokens} Tokens）",
+    "### After pruning": "### 修剪后状态",
+    "context in use: {before}% → {after}%": "上下文使用: {before}% → {after}%",
+    "context in use: the transcript does not say": "上下文使用: 转录文件没有说明",
+    "~{tokens} of the saved tokens were compacted away before": "其中 ~{tokens} Tokens 此前已被压缩掉",
+    "still above 95%: archive the session and go on in a new one": "仍高于 95%：请存档并在新会话中继续",
+    "you can work on": "可继续工作",
+    "line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens": (
+        "第 {line} 行，第 {turn} 轮：{strategy}：{what}：~{before} → ~{after} Tokens"
+    ),
+    "turn {turn}: kept by {by}: {what}: ~{tokens} tokens": "第 {turn} 轮：因{by}保留：{what}：~{tokens} Tokens",
+    "the last turns": "最近轮次",
+    "a citation": "锚点引用",
+    "the file's name": "文件名",
+    "no token is saved in the running context: what was cut is compacted away": (
+        "当前上下文没有节约：剪去的内容此前已被压缩掉"
+    ),
+    "the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all": (
+        "至多 {behind} Tokens 的缓存失效；只算费用，{turns} 轮后才划算"
+    ),
+    # proposals
+    "⚠️ make an anchor": "⚠️ 创建锚点",
+    "✅": "✅",
+    "search": "搜索",
+    "discussion": "讨论",
+    "confirmation": "确认",
+    "what it looked for was read": "已找到目标",
+    "was mended": "已修复",
+    "was decided": "已决策",
+    "is said again below": "下文重复",
+    "content": "内容",
+    "kind": "类型",
+    "why it may go": "丢弃原因",
+    "safe?": "安全?",
+    "{number}. turn {turn}: {what}": "{number}. 第 {turn} 轮 {what}",
+}
+
+ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **SESSIONS}

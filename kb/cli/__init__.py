@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Mend what a merge lost."),
     "inbox": ("inbox", "See what the gate keeps back."),
     "session": ("session", "Save, list and load sessions."),
+    "prune": ("prune", "Prune a session's transcript."),
     "check": ("check", "Check the records."),
     "purge-secret": ("purge_secret", "Prepare the removal of a secret."),
     "import": ("import_", "Take over records of other tools."),
@@ -43,7 +44,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Command → (module, one line of help). A new command is a module and a line here."""
 
-ALIASES = {"锚点": "list", "存档": "session save", "加载": "session load", "anchors": "list"}
+ALIASES = {
+    "锚点": "list",
+    "存档": "session save",
+    "加载": "session load",
+    "修剪": "prune",
+    "修剪报告": "prune report",
+    "anchors": "list",
+}
 """Other names by which a person or an older protocol calls a command."""
 
 
