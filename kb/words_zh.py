@@ -1081,6 +1081,13 @@ SESSIONS: dict[str, str] = {
     "the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all": (
         "至多 {behind} Tokens 的缓存失效；只算费用，{turns} 轮后才划算"
     ),
+    # at tool calls
+    "kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}": (
+        "kb：该文件至少有 {lines} 行；本次读取第 {first} 到 {last} 行；继续请用 offset={next}"
+    ),
+    "kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest": (
+        "kb：结果已从约 {before} 缩短到 {after} Tokens；要看其余部分请缩小搜索范围"
+    ),
     # proposals
     "⚠️ make an anchor": "⚠️ 创建锚点",
     "✅": "✅",

@@ -16,6 +16,10 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.knowledge.live import Rewritten
+
+_COUNTED = 1_000_000
+"""Lines of a file that are counted; of a longer one it is told that there are more."""
 _TOLD = ("created", "updated", "appended", "conflict")
 """The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
 
@@ -27,6 +31,8 @@ class Reply(NamedTuple):
     """Text for the model."""
     message: str = ""
     """Text for the person."""
+    value: Any = None
+    """What a tool is given, or has answered, in the place of what it was; None to leave it."""
 
 
 def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
@@ -134,6 +140,32 @@ def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     return Reply()
 
 
+def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+    """Let a long file be read in parts."""
+    from kb.hosts.quick import lines_in
+    from kb.knowledge.live import part_of_file
+
+    given = payload.get("tool_input")
+    path = given.get("file_path") if isinstance(given, dict) else None
+    if payload.get("tool_name") != "Read" or not isinstance(given, dict) or not isinstance(path, str):
+        return Reply()
+    return _rewritten(kb, part_of_file(kb, given, lines_in(path, _COUNTED)) if given.get("limit") is None else None)
+
+
+def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+    """Shorten the result of a search before the agent reads it."""
+    from kb.knowledge.live import shorter_result
+
+    given, tool = payload.get("tool_input"), _text(payload, "tool_name")
+    made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
+                          transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
+    return _rewritten(kb, made)
+
+
+def _rewritten(kb: KnowledgeBase, made: Rewritten | None) -> Reply:
+    return Reply(context=kb.words(made.note), value=made.value) if made else Reply()
+
+
 HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "SessionStart": session_start,
     "UserPromptSubmit": user_prompt,
@@ -142,6 +174,8 @@ HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "Stop": stop,
     "SubagentStop": stop,
     "SessionEnd": session_end,
+    "PreToolUse": pre_tool,
+    "PostToolUse": post_tool,
 }
 SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 """Events at whose failure the session is spooled, or what its sub-agent said is put off."""
