@@ -1021,6 +1021,7 @@ SESSIONS: dict[str, str] = {
     # pruning
     "context use {percent}%": "上下文使用 {percent}%",
     "asked for": "手动要求",
+    "before archiving": "存档前",
     "this file is there already": "该文件已经存在",
     "give --out another name": "请给 --out 另一个名字",
     "no session is known here": "这里还没有已知的会话",
@@ -1080,6 +1081,30 @@ SESSIONS: dict[str, str] = {
     ),
     "the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all": (
         "至多 {behind} Tokens 的缓存失效；只算费用，{turns} 轮后才划算"
+    ),
+    # usage lights
+    "the expanded form fits": "适合巨形态",
+    "the normal form fits": "适合常形态",
+    "the compact form fits; there is room left, no need to hurry": "适合缩形态；上下文还有空间，不必仓促收尾",
+    "time to prune: kb prune": "该修剪了：kb 修剪",
+    "time to archive: kb archive": "该存档了：kb 存档",
+    "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with care, "
+    "nothing has to be finished in haste.": (
+        "kb：上下文已用 {percent}%，还剩约 {left} Tokens。空间足够：请继续细致工作，不必仓促收尾。"
+    ),
+    "kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); a copy to go on with: "
+    "kb prune {transcript} --out FILE": (
+        "kb：上下文已用 {percent}%；修剪可节约约 {saved} Tokens（{path}）；生成修剪后的副本："
+        "kb prune {transcript} --out FILE"
+    ),
+    "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
+    "compact form after the next compaction), or begin a new one and say: 继续{name}": (
+        "kb：上下文接近上限，已自动存档为 {name}。你可以：继续当前会话（我会使用压缩上下文）；"
+        "或开始新会话，说“继续{name}”，我会加载存档"
+    ),
+    "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
+    "on from the compact form.": (
+        "kb：上下文接近上限，会话已存档（{name}）。请告知用户，完成手头这一步，然后从缩形态继续。"
     ),
     # at tool calls
     "kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}": (

@@ -16,6 +16,7 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.knowledge.lights import Lit
     from kb.knowledge.live import Rewritten
 
 _COUNTED = 1_000_000
@@ -98,8 +99,10 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 
 def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
-    """Answer a prompt with what the knowledge base has on it; with nothing where nothing is relevant."""
-    return Reply(kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd"))))
+    """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing."""
+    lit = _light(kb, payload)
+    answer = kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd")))
+    return Reply("\n\n".join(filter(None, (lit.context, answer))), lit.message)
 
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
@@ -125,7 +128,20 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     if not _usable(kb, "Stop", path):
         return Reply()
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
-    return Reply(message=report(kb, saved.verdicts if saved else ()))
+    told = report(kb, saved.verdicts if saved else ())
+    return Reply(message="\n".join(filter(None, (told, "" if agent else _light(kb, payload).message))))
+
+
+def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit:
+    """Do what the use of the context calls for; where that fails, the event is answered all the same."""
+    from kb.knowledge import lights
+
+    try:
+        return lights.lit(kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
+                          folder=_text(payload, "cwd"), host="claude", only_told=only_told)  # fmt: skip
+    except (KbError, OSError) as error:
+        remember_failure(kb.root, "context use", error)
+        return lights.Lit()
 
 
 def _whose(payload: Mapping[str, Any]) -> tuple[str, str]:
@@ -147,9 +163,10 @@ def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
     given = payload.get("tool_input")
     path = given.get("file_path") if isinstance(given, dict) else None
-    if payload.get("tool_name") != "Read" or not isinstance(given, dict) or not isinstance(path, str):
-        return Reply()
-    return _rewritten(kb, part_of_file(kb, given, lines_in(path, _COUNTED)) if given.get("limit") is None else None)
+    made = None
+    if payload.get("tool_name") == "Read" and isinstance(given, dict) and isinstance(path, str):
+        made = part_of_file(kb, given, lines_in(path, _COUNTED)) if given.get("limit") is None else None
+    return _rewritten(kb, payload, made)
 
 
 def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
@@ -159,11 +176,14 @@ def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     given, tool = payload.get("tool_input"), _text(payload, "tool_name")
     made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
                           transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
-    return _rewritten(kb, made)
+    return _rewritten(kb, payload, made)
 
 
-def _rewritten(kb: KnowledgeBase, made: Rewritten | None) -> Reply:
-    return Reply(context=kb.words(made.note), value=made.value) if made else Reply()
+def _rewritten(kb: KnowledgeBase, payload: Mapping[str, Any], made: Rewritten | None) -> Reply:
+    """Return the answer at a tool call; in a session that works alone this is where it hears of its context."""
+    told = _light(kb, payload, only_told=True).context
+    note = kb.words(made.note) if made else ""
+    return Reply("\n".join(filter(None, (note, told))), value=made.value if made else None)
 
 
 HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {

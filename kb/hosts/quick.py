@@ -16,6 +16,8 @@ CHUNK, PATHS = 1000, 200
 """What the settings say where their file does not."""
 _LEAST = 4000
 """Bytes of a search's result below which no setting shortens it."""
+_LARGE = 400_000
+"""Bytes of a transcript below which no context is full to 70 %."""
 _BLOCK = 1 << 20
 
 
@@ -24,10 +26,24 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
     if event == "UserPromptSubmit":
         return not str(payload.get("prompt") or "").strip()
     if event == "PreToolUse":
-        return not _reads_much(payload, usual=not os.path.exists(os.path.join(root, SETTINGS)))
+        usual = not os.path.exists(os.path.join(root, SETTINGS))
+        return not _reads_much(payload, usual=usual) and not _fills_up(payload, root)
     if event == "PostToolUse":
-        return payload.get("tool_name") not in SEARCHES or _is_short(payload.get("tool_response"))
+        short = payload.get("tool_name") not in SEARCHES or _is_short(payload.get("tool_response"))
+        return short and not _fills_up(payload, root)
     return False
+
+
+def _fills_up(payload: Mapping[str, Any], root: str) -> bool:
+    """Tell whether the context may be filling up and the session was not told so: by the size of its transcript."""
+    path, session = payload.get("transcript_path"), payload.get("session_id")
+    if not isinstance(path, str) or not isinstance(session, str):
+        return False
+    try:
+        large = os.stat(path).st_size > _LARGE
+    except (OSError, ValueError):
+        return False
+    return large and not os.path.exists(os.path.join(root, ".kb", "active", session, "lights.json"))
 
 
 def _reads_much(payload: Mapping[str, Any], *, usual: bool) -> bool:

@@ -186,10 +186,17 @@ def keep_report(kb: KnowledgeBase, text: str, session: str = "") -> str:
     kb.state.made()
     place = kb.state.path(REPORT)
     write_whole(place, text.encode("utf-8", "replace"))
-    if session and os.path.isdir(kb.state.path("active", safe_id(session))):
+    if session:
         place = kb.state.path("active", safe_id(session), REPORT)
         write_whole(place, text.encode("utf-8", "replace"))
     return place
+
+
+def report_before_archiving(kb: KnowledgeBase, path: str) -> str:
+    """Return the report that goes into the archive of the transcript *path*; "" where nothing can be pruned."""
+    wanted = Wanted(trigger=say("before archiving"))
+    made = prune(path, settings_of_kb(kb), wanted, config=kb.config, now=kb.now())
+    return made.report if made.plan.cuts else ""
 
 
 def last_report(kb: KnowledgeBase) -> str:

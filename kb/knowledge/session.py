@@ -201,7 +201,9 @@ class _Saving:
         )  # fmt: skip
         hui["session_id"] = self.job.session
         place = f"{CONTENT}/sessions/{self.shelf}/"
+        report = redact.redact(_report(kb, self.job.transcript), kb.config.masking)[0]
         return {
+            **({place + "dcp-report.md": report.encode()} if report else {}),
             place + "compact.md": compact.encode(),
             place + "hui-output.json": _masked_json(kb, hui),
             place + "shi-result.json": _masked_json(kb, forms.shi_result([row.verdict for row in rows])),
@@ -347,6 +349,16 @@ def compact_of(kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candid
         if count(masked) <= longest or limit < _SHORTEST:
             return masked
         limit -= count(masked) - longest
+
+
+def _report(kb: KnowledgeBase, path: str) -> str:
+    """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
+    from kb.knowledge.pruning import report_before_archiving
+
+    try:
+        return report_before_archiving(kb, path)
+    except KbError as error:
+        return error.in_language(kb.config.language) + "\n"
 
 
 def task_of_agent(path: str, agent_type: str) -> str:
