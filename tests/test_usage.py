@@ -99,6 +99,7 @@ class Agent:
         for _ in range(3):
             self.session.read("/w/app.py", numbered("row of text\n" * 60))
         self.session.idle(10)
+        self.session.call("Bash", "log\n" * 30_000, command="make")
 
     def prompt(self, percent: float, event: str = "UserPromptSubmit", **more: Any) -> events.Reply:
         self.session.step(used=round(percent * 2000))

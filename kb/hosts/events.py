@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from kb.knowledge.lights import Lit
     from kb.knowledge.live import Rewritten
 
+_MEASURED = frozenset({"context_usage_percent", "context_tokens"})
+"""Fields of a payload in which a host tells how full the context is."""
+_SMALL = 100_000
+"""Bytes of a transcript below which no context calls for anything; then nothing is loaded to look."""
 _COUNTED = 1_000_000
 """Lines of a file that are counted; of a longer one it is told that there are more."""
 _TOLD = ("created", "updated", "appended", "conflict")
@@ -102,6 +106,8 @@ def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing."""
     lit = _light(kb, payload)
     answer = kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd")))
+    if not lit:
+        return Reply(answer)
     return Reply("\n\n".join(filter(None, (lit.context, answer))), lit.message)
 
 
@@ -129,11 +135,14 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
         return Reply()
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
     told = report(kb, saved.verdicts if saved else ())
-    return Reply(message="\n".join(filter(None, (told, "" if agent else _light(kb, payload).message))))
+    lit = None if agent else _light(kb, payload)
+    return Reply(message="\n".join(filter(None, (told, lit.message if lit else ""))))
 
 
-def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit:
-    """Do what the use of the context calls for; where that fails, the event is answered all the same."""
+def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:
+    """Do what the use of the context calls for, if anything; where that fails, the event is answered all the same."""
+    if not payload.keys() & _MEASURED and _size(_transcript(payload)) < _SMALL:
+        return None
     from kb.knowledge import lights
 
     try:
@@ -141,7 +150,14 @@ def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = F
                           folder=_text(payload, "cwd"), host="claude", only_told=only_told)  # fmt: skip
     except (KbError, OSError) as error:
         remember_failure(kb.root, "context use", error)
-        return lights.Lit()
+        return None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _whose(payload: Mapping[str, Any]) -> tuple[str, str]:
@@ -181,9 +197,9 @@ def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 def _rewritten(kb: KnowledgeBase, payload: Mapping[str, Any], made: Rewritten | None) -> Reply:
     """Return the answer at a tool call; in a session that works alone this is where it hears of its context."""
-    told = _light(kb, payload, only_told=True).context
-    note = kb.words(made.note) if made else ""
-    return Reply("\n".join(filter(None, (note, told))), value=made.value if made else None)
+    lit = _light(kb, payload, only_told=True)
+    told = (kb.words(made.note) if made else "", lit.context if lit else "")
+    return Reply("\n".join(filter(None, told)), value=made.value if made else None)
 
 
 HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {

@@ -35,7 +35,7 @@ class Lit(NamedTuple):
 
 def usage(kb: KnowledgeBase, transcript: str = "", *, percent: float = -1.0, model: str = "") -> Usage:
     """Return how full the context is: as the caller measured it (*percent*, -1 for nothing), or by the transcript."""
-    from kb.knowledge.session import read_transcript
+    from kb.knowledge.transcripts import read_transcript
 
     windows, usual = kb.config.context_windows, kb.config.context_window
     if percent >= 0 or not transcript:

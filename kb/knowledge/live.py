@@ -120,7 +120,7 @@ def _texts(given: Mapping[str, Any]) -> list[str]:
 
 def _known(kb: KnowledgeBase, transcript: str) -> tuple[Usage, str]:
     """Return how full the context is and what a person asked last, by the end of the *transcript*."""
-    from kb.knowledge.session import read_transcript
+    from kb.knowledge.transcripts import read_transcript
     from kb.sessions.transcript import asked, read
 
     usual = kb.config.context_window

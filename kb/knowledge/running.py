@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterable, Sequence
 
@@ -118,6 +117,8 @@ class Desk:
 
     def clear(self) -> None:
         """Take the session's files away, as it has ended; its cursor stays, in case it is resumed."""
+        import shutil  # which takes as long to load as all else that a prompt needs
+
         shutil.rmtree(self._kb.state.path(*self._active), ignore_errors=True)
 
 

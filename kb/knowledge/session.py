@@ -7,7 +7,6 @@ tells of all parts.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +18,8 @@ from kb.knowledge import running
 from kb.knowledge.names import CONTENT
 from kb.knowledge.running import Desk, Job, Row
 from kb.knowledge.spool import land_spool, spool
+from kb.knowledge.transcripts import has_words as has_words
+from kb.knowledge.transcripts import read_transcript as read_transcript
 from kb.knowledge.write import write
 from kb.record import GLOBAL, Candidate, Verdict
 from kb.sessions import extract, forms, llm
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from kb.config import Masking
     from kb.knowledge import KnowledgeBase
 
-MAX_TRANSCRIPT = 256_000_000
 _SHORTEST = 60
 """Below so many 字 no compact form says anything; masks that need more room than that are let out."""
 _TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
@@ -55,23 +55,6 @@ class Saved(NamedTuple):
     archive: str
     """The archive's name; "" where there is none."""
     notes: tuple[str, ...]
-
-
-def read_transcript(path: str, last: int = 0) -> bytes:
-    """Return the bytes of a transcript, or its *last* ones; raise BadInput for no plain file or more than 256 MB."""
-    try:
-        about = os.stat(path)
-        if not stat.S_ISREG(about.st_mode):
-            raise BadInput(say("the transcript is not a file"), path=path)
-        if about.st_size > MAX_TRANSCRIPT and not last:
-            raise BadInput(say("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
-        with open(path, "rb") as file:
-            if last and about.st_size > last:
-                file.seek(-last, os.SEEK_END)
-            return file.read()
-    except (OSError, ValueError) as error:
-        problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(say("the transcript cannot be read: {problem}", problem=problem), path=path) from None
 
 
 def save(
@@ -294,15 +277,6 @@ def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
     else:
         running.leave(state, job, time.time())
     return True
-
-
-def has_words(path: str) -> bool:
-    """Tell whether a transcript is there to be read: a plain file that is not empty."""
-    try:
-        about = os.stat(path)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(about.st_mode) and about.st_size > 0
 
 
 # -- what a transcript says --------------------------------------------------------------------------
