@@ -1082,6 +1082,33 @@ SESSIONS: dict[str, str] = {
     "the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all": (
         "至多 {behind} Tokens 的缓存失效；只算费用，{turns} 轮后才划算"
     ),
+    # forms
+    "mend the template, or remove it to use the built-in one": "修好模板，或删掉它以使用内置模板",
+    "the template writes more than {limit} characters": "模板输出超过 {limit} 个字符",
+    "the template cannot be read: {problem}": "模板无法读取：{problem}",
+    "the template cannot be filled: {problem}": "模板无法填充：{problem}",
+    "the template is larger than {limit} characters": "模板超过 {limit} 个字符",
+    "the built-in template is used instead": "改用内置模板",
+    "the normal form has {size} 字; it should have {least} to {most}": (
+        "常形态有 {size} 字；应在 {least} 到 {most} 字之间"
+    ),
+    "give one form ({forms}) or one situation ({situations}), and one source": (
+        "请给一种形态（{forms}）或一种情形（{situations}），以及一个来源"
+    ),
+    "{session} was archived without its {form} form": "{session} 存档时没有保留 {form} 形态",
+    "name the transcript instead, or archive it with: kb archive --full": (
+        "请改为指定转录文件，或用 kb 存档 --full 存档"
+    ),
+    "none of the titles stands here: {titles}": "没有找到任何标题：{titles}",
+    "the section {heading} is missing": "缺少部分 {heading}",
+    "the section {heading} stands here twice": "部分 {heading} 出现了两次",
+    "the section {heading} is out of order": "部分 {heading} 次序不对",
+    "the line {words} is missing": "缺少行 {words}",
+    "the task is empty": "任务为空",
+    "the compact form has {size} 字; it must have fewer than {most}": "缩形态有 {size} 字；须少于 {most} 字",
+    "{reference} is no id: it has three digits or more": "{reference} 不是编号：至少三位数字",
+    "{type} names an anchor whose id begins with {letter}": "“{type}”应引用以 {letter} 开头的锚点",
+    "{name}: a proper {form} form": "{name}：合格的 {form} 形态",
     # usage lights
     "the expanded form fits": "适合巨形态",
     "the normal form fits": "适合常形态",

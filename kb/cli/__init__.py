@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Mend what a merge lost."),
     "inbox": ("inbox", "See what the gate keeps back."),
     "session": ("session", "Save, list and load sessions."),
+    "form": ("form", "Print a session in one of its three forms."),
     "context": ("context", "Tell how full an agent's context is."),
     "prune": ("prune", "Prune a session's transcript."),
     "check": ("check", "Check the records."),

@@ -15,6 +15,7 @@ from kb.errors import BadInput, Busy, KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge import archive as archives
 from kb.knowledge import running
+from kb.knowledge.forming import compact_of, masked
 from kb.knowledge.names import CONTENT
 from kb.knowledge.running import Desk, Job, Row
 from kb.knowledge.spool import land_spool, spool
@@ -22,24 +23,19 @@ from kb.knowledge.transcripts import has_words as has_words
 from kb.knowledge.transcripts import read_transcript as read_transcript
 from kb.knowledge.write import write
 from kb.record import GLOBAL, Candidate, Verdict
-from kb.sessions import extract, forms, llm
+from kb.sessions import extract, llm, reports
 from kb.sessions import transcript as transcripts
-from kb.sessions.transcript import Message, Transcript
+from kb.sessions.transcript import Transcript
 from kb.store.state import State
-from kb.text import count, slugify
+from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.karma import NEUTRAL, karma
 
 if TYPE_CHECKING:
-    from kb.config import Masking
     from kb.knowledge import KnowledgeBase
 
-_SHORTEST = 60
-"""Below so many 字 no compact form says anything; masks that need more room than that are let out."""
-_TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
-"""Tools that keep a session's list of tasks."""
 _TAIL = 400_000
 """Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
 
@@ -90,7 +86,7 @@ class _Saving:
         self.archive = archive
         self.landing = landing
         self.state = sha256(data).hexdigest()
-        self.transcript = _masked(transcripts.read(data), kb.config.masking)
+        self.transcript = masked(transcripts.read(data), kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
         self.desk = Desk(kb, session, job.agent)
@@ -178,7 +174,7 @@ class _Saving:
         self.shelf = archives.free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
         made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
         compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made)
-        hui = forms.hui_output(
+        hui = reports.hui_output(
             self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
             project_path=self.job.folder,
         )  # fmt: skip
@@ -189,7 +185,7 @@ class _Saving:
             **({place + "dcp-report.md": report.encode()} if report else {}),
             place + "compact.md": compact.encode(),
             place + "hui-output.json": _masked_json(kb, hui),
-            place + "shi-result.json": _masked_json(kb, forms.shi_result([row.verdict for row in rows])),
+            place + "shi-result.json": _masked_json(kb, reports.shi_result([row.verdict for row in rows])),
         }
 
     def _later(self, busy: Busy, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
@@ -305,26 +301,6 @@ def _left_out(line: int, problem: Said | str) -> Said:
     return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
-def compact_of(kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = ()) -> str:
-    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets."""
-    from kb.reading.query import cited
-
-    ids = dict.fromkeys(
-        ref.id for message in transcript.messages for text in transcripts.said(message) for ref in cited(text)
-    )
-    known = [record_id for record_id in ids if kb.index.named(record_id)]
-    limit = longest = min(kb.config.compact_limit, forms.LIMIT)
-    while True:
-        text = forms.compact(
-            transcript, anchors=list(dict.fromkeys((*made, *known))), candidates=found, language=kb.config.language,
-            limit=limit,
-        )  # fmt: skip
-        masked = redact.redact(text, kb.config.masking)[0]
-        if count(masked) <= longest or limit < _SHORTEST:
-            return masked
-        limit -= count(masked) - longest
-
-
 def _report(kb: KnowledgeBase, path: str) -> str:
     """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
     from kb.knowledge.pruning import report_before_archiving
@@ -348,24 +324,6 @@ def task_of_agent(path: str, agent_type: str) -> str:
     given = [call.input for call in calls if call.name in ("Agent", "Task")]
     named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
     return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
-
-
-def _masked(transcript: Transcript, masking: Masking) -> Transcript:
-    """Return *transcript* without secrets in what titles, quotes and forms are cut from.
-
-    Half a token is no longer known as one, so what is said and what stands in task lists is masked before it is cut.
-    """
-
-    def clean(message: Message) -> Message:
-        return message._replace(
-            texts=tuple(redact.redact(text, masking)[0] for text in message.texts),
-            calls=tuple(
-                call._replace(input=redact.masked(call.input, masking)) if call.name in _TASKS else call
-                for call in message.calls
-            ),
-        )
-
-    return transcript._replace(messages=tuple(map(clean, transcript.messages)))
 
 
 def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
