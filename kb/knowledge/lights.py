@@ -81,14 +81,15 @@ def lit(
     now = band(used.percent)
     place = ("active", safe_id(session), FILE)
     kept = kb.state.load(*place)
-    before = set(kept) if isinstance(kept, list) and all(isinstance(name, str) for name in kept) else set()
+    names = kept.get("lit") if isinstance(kept, dict) else None
+    before = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
     after = {"yellow"} & before if used.percent < _AGAIN else before
     made = Lit()
     if now.light and now.light not in after and not (only_told and now.light != "yellow"):
         after = after | {now.light, "yellow"}
         made = _done(kb, now, used, session, transcript, folder, host)
     if after != before:
-        kb.state.save(sorted(after), *place)
+        kb.state.save({"lit": sorted(after)}, *place)
     return made
 
 
