@@ -1109,6 +1109,19 @@ SESSIONS: dict[str, str] = {
     "{reference} is no id: it has three digits or more": "{reference} 不是编号：至少三位数字",
     "{type} names an anchor whose id begins with {letter}": "“{type}”应引用以 {letter} 开头的锚点",
     "{name}: a proper {form} form": "{name}：合格的 {form} 形态",
+    "give the transcript once": "转录文件只给一次",
+    "the expanded form is larger than {limit} bytes and stays in this clone: {path}": (
+        "巨形态超过 {limit} 字节，只保留在本克隆：{path}"
+    ),
+    "the session is shown in its {form} form until the use of its context calls for another": (
+        "会话以 {form} 形态显示，直到上下文使用情况需要另一种形态"
+    ),
+    # phrases
+    "kb: the session is archived: content/sessions/{name}; go on with it any time: 继续{name}": (
+        "kb：会话已存档：content/sessions/{name}；随时可以继续：继续{name}"
+    ),
+    "kb: no session is archived yet": "kb：还没有归档的会话",
+    "kb: “{name}” may be one of these archived sessions:": "kb：“{name}”可能指以下归档会话之一：",
     # usage lights
     "the expanded form fits": "适合巨形态",
     "the normal form fits": "适合常形态",

@@ -23,6 +23,9 @@ _MEASURED = frozenset({"context_usage_percent", "context_tokens"})
 """Fields of a payload in which a host tells how full the context is."""
 _SMALL = 100_000
 """Bytes of a transcript below which no context calls for anything; then nothing is loaded to look."""
+_WISHES = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
+"""Words without which no prompt is a wish to kb itself; then nothing is loaded to look."""
+_LONGEST_WISH = 80
 _COUNTED = 1_000_000
 """Lines of a file that are counted; of a longer one it is told that there are more."""
 _TOLD = ("created", "updated", "appended", "conflict")
@@ -104,11 +107,24 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing."""
+    if said := _asked(kb, payload):
+        return said
     lit = _light(kb, payload)
     answer = kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd")))
     if not lit:
         return Reply(answer)
     return Reply("\n\n".join(filter(None, (lit.context, answer))), lit.message)
+
+
+def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
+    """Return the answer where the prompt is a wish to kb itself and nothing else."""
+    prompt, path = _text(payload, "prompt"), _transcript(payload)
+    if len(prompt) > _LONGEST_WISH or not any(word in prompt for word in _WISHES):
+        return None
+    from kb.knowledge.phrases import answered
+
+    said = answered(kb, prompt, path=path, **_session(payload)._asdict())
+    return Reply(said.context, said.message) if said else None
 
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:

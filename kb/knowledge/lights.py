@@ -120,7 +120,7 @@ def _pruned(kb: KnowledgeBase, session: str, transcript: str, share: str, percen
 
 def _archived(kb: KnowledgeBase, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
     """Archive the session; return what the agent and what the person is told (RUYI-28)."""
-    saved = kb.save_session(transcript, session=session, folder=folder, host=host)
+    saved = kb.save_session(transcript, session=session, folder=folder, host=host, full=True)
     name = saved.archive or session
     told = say(
         "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from kb.errors import BadInput, UnknownId
@@ -210,17 +210,9 @@ def last_report(kb: KnowledgeBase) -> str:
 
 def latest_transcript(kb: KnowledgeBase) -> str:
     """Return the transcript of the session that kb heard of last; raise UnknownId for none."""
-    found: list[tuple[float, str]] = []
-    for folder in ("cursors", "pending"):
-        place = kb.state.path(folder)
-        for name in os.listdir(place) if os.path.isdir(place) else ():
-            kept = kb.state.load(folder, name) if name.endswith(".json") else None
-            path = kept.get("transcript") if isinstance(kept, Mapping) else None
-            if isinstance(path, str) and os.path.isfile(path):
-                found.append((os.stat(path).st_mtime, path))
-    if not found:
-        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
-    return max(found)[1]
+    from kb.knowledge.running import latest
+
+    return latest(kb).transcript
 
 
 def settings_text(settings: Dcp) -> str:

@@ -15,7 +15,7 @@ from kb.errors import BadInput, Busy, KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge import archive as archives
 from kb.knowledge import running
-from kb.knowledge.forming import compact_of, masked
+from kb.knowledge.forming import Known, compact_of, masked, written
 from kb.knowledge.names import CONTENT
 from kb.knowledge.running import Desk, Job, Row
 from kb.knowledge.spool import land_spool, spool
@@ -25,8 +25,9 @@ from kb.knowledge.write import write
 from kb.record import GLOBAL, Candidate, Verdict
 from kb.sessions import extract, llm, reports
 from kb.sessions import transcript as transcripts
+from kb.sessions.forms import EXPANDED, NORMAL
 from kb.sessions.transcript import Transcript
-from kb.store.state import State
+from kb.store.state import State, write_whole
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 _TAIL = 400_000
 """Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
+
+LARGEST_EXPANDED = 200_000
+"""Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
 
 class Saved(NamedTuple):
@@ -55,19 +59,19 @@ class Saved(NamedTuple):
 
 def save(
     kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
-    archive: bool = True, landing: bool = False,
+    archive: bool = True, full: bool = False, landing: bool = False,
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
     For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
-    (*agent*), nothing is archived. *landing* tells that the spool is being emptied already. When the repository cannot
-    take the session now, the wish to save it is spooled.
+    (*agent*), nothing is archived; with *full* all three forms are. *landing* tells that the spool is being emptied
+    already. When the repository cannot take the session now, the wish to save it is spooled.
     """
     if not landing:
         land_spool(kb)
     job = Job(path, session, folder, host, agent)
     with kb.state.alone(os.path.realpath(path)):
-        saved = _Saving(kb, job, archive=archive and not agent, landing=landing).run()
+        saved = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing).run()
     if saved.archive:
         archives.sessions(kb)
     if not agent:
@@ -79,11 +83,13 @@ def save(
 class _Saving:
     """One call of `save`, under the lock of its transcript."""
 
-    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool) -> None:
+    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool, full: bool = False) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
         self.kb = kb
         self.archive = archive
+        self.full = full
+        self.notes: list[str] = []
         self.landing = landing
         self.state = sha256(data).hexdigest()
         self.transcript = masked(transcripts.read(data), kb.config.masking)
@@ -108,7 +114,7 @@ class _Saving:
         if not self.transcript.messages:
             running.done(self.kb, self.job.session, self.job.agent)
             return self._saved((), (), self.kb.words(say("the transcript has no message")))
-        if self.archive and self.before.get("archived") == self.state:
+        if self.archive and self.before.get("archived") == self.state and self._has_forms():
             self.shelf = str(self.before.get("archive", ""))
             self.compact = running.active_compact(self.kb, self.job.session)
             return self._saved((), (), self.kb.words(say("saved already")))
@@ -125,7 +131,12 @@ class _Saving:
         self.rows += map(Row, lasting, verdicts)
         self._show()
         self._move_cursor()
-        return self._saved((*lasting, *passing), verdicts, *notes)
+        return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
+
+    def _has_forms(self) -> bool:
+        """Tell whether the archive of before holds the forms that are wanted now."""
+        shelf = str(self.before.get("archive", ""))
+        return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", shelf, "normal.md"))
 
     def _saved(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> Saved:
         return Saved(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
@@ -182,11 +193,30 @@ class _Saving:
         place = f"{CONTENT}/sessions/{self.shelf}/"
         report = redact.redact(_report(kb, self.job.transcript), kb.config.masking)[0]
         return {
+            **(self._forms(place, rows) if self.full else {}),
             **({place + "dcp-report.md": report.encode()} if report else {}),
             place + "compact.md": compact.encode(),
             place + "hui-output.json": _masked_json(kb, hui),
             place + "shi-result.json": _masked_json(kb, reports.shi_result([row.verdict for row in rows])),
         }
+
+    def _forms(self, place: str, rows: list[Row]) -> dict[str, bytes]:
+        """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
+        made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
+        known = Known(tuple(row.candidate for row in rows), tuple(made.values()), made)
+        transcript = masked(self.transcript, self.kb.config.masking, everything=True)
+        files = {}
+        for form in (NORMAL, EXPANDED):
+            formed = written(self.kb, form, transcript, known)
+            self.notes += formed.notes
+            files[f"{place}{form}.md"] = formed.text.encode("utf-8", "replace")
+        if len(files[f"{place}{EXPANDED}.md"]) > LARGEST_EXPANDED:
+            local = self.kb.state.path(EXPANDED, f"{self.shelf}.md")
+            write_whole(local, files.pop(f"{place}{EXPANDED}.md"))
+            stays = say("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
+                        limit=LARGEST_EXPANDED, path=local)  # fmt: skip
+            self.notes.append(self.kb.words(stays))
+        return files
 
     def _later(self, busy: Busy, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
         """Leave the work to the next call that finds the repository free."""
