@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 MODULES = ("bench.speed", "bench.redact", "bench.merging")
-WITH_DATA = ("bench.codec", "bench.adr", "bench.dedup")
+WITH_DATA = ("bench.codec", "bench.adr", "bench.dedup", "bench.prune")
 
 
 def main() -> int:

@@ -58,9 +58,11 @@ def starts(place: Path, runs: int) -> None:
         {"prompt": "why do we retry the webhook and cache the search index? 退款窗口", "cwd": str(place)}
     ).encode()
     empty = json.dumps({"prompt": "", "cwd": str(place)}).encode()
+    read = json.dumps({"tool_name": "Read", "tool_input": {"file_path": __file__}, "cwd": str(place)}).encode()
     for what, command, stdin, folder, must in (
         ("kb-hook, no knowledge base", [HOOK, "user-prompt"], b"{}", nowhere, 2.5),
         ("kb-hook, nothing to do", [HOOK, "user-prompt"], empty, place, 2.5),
+        ("kb-hook pre-tool, nothing to do", [HOOK, "pre-tool"], read, place, 2.5),
         ("kb-hook user-prompt, one hint", [HOOK, "user-prompt"], prompt, place, 4),
         ("kb --help", [KB, "--help"], b"", place, 5),
         ("kb show", [KB, "show", "--scope", "global", name], b"", place, 5),

@@ -44,6 +44,8 @@ class Config(NamedTuple):
     start_tokens: int = 1500
     hint_items: int = 5
     pause: int = 30
+    context_window: int = 200_000
+    context_windows: tuple[str, ...] = ()
     llm_timeout: int = 60
     private_words: tuple[str, ...] = ()
     emails: str = "mask"
@@ -73,6 +75,8 @@ HELP: Mapping[str, str] = {
     "start_tokens": "Budget of what a starting session is told, in estimated tokens.",
     "hint_items": "How many records a hint names in each of its parts, at most.",
     "pause": "Seconds between two extractions from one session; what comes in between is picked up by the next.",
+    "context_window": "Tokens of an agent's context where its model is not known to have another.",
+    "context_windows": 'Contexts of other sizes, as "model=tokens", * for any letters: ["claude-*[1m]=1000000"].',
     "llm_timeout": "Seconds KB_LLM_CMD may take before the offline path is used.",
     "private_words": "Further regular expressions whose matches are masked before anything is stored.",
     "emails": 'Whether e-mail addresses are masked before anything is stored: "mask" or "keep".',

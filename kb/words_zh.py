@@ -1015,4 +1015,170 @@ DOORS: dict[str, str] = {
     "write: - [缓存, cache, caching]": "请写成：- [缓存, cache, caching]",
 }
 
-ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS}
+SESSIONS: dict[str, str] = {
+    # settings of pruning
+    "every key with its meaning: kb prune config": "全部键及含义：kb prune config",
+    "did you mean {key}? every key: kb prune config": "是否指 {key}？全部键：kb prune config",
+    "there is no key {key}": "没有键 {key}",
+    "{key} must hold keys, not {value}": "{key} 下须是键，而不是 {value}",
+    "{key} must be {wanted}, not {value}": "{key} 须是{wanted}，而不是 {value}",
+    "{key} is given twice": "{key} 给出了两次",
+    "a number from {least} to {most}": "从 {least} 到 {most} 的数",
+    "true or false": " true 或 false",
+    "one of {words}": "其中之一：{words}",
+    "a list out of {words}": "取自这些词的列表：{words}",
+    "a list of words": "词的列表",
+    "not valid YAML: {problem}": "不是合法的 YAML：{problem}",
+    # pruning
+    "context use {percent}%": "上下文使用 {percent}%",
+    "asked for": "手动要求",
+    "before archiving": "存档前",
+    "this file is there already": "该文件已经存在",
+    "give --out another name": "请给 --out 另一个名字",
+    "no session is known here": "这里还没有已知的会话",
+    "name the transcript, a JSONL file": "请指定转录文件（JSONL）",
+    "nothing was pruned yet": "还没有修剪过",
+    "see: kb prune --help": "见：kb prune --help",
+    "there is no strategy {name}; there are: {known}": "没有策略 {name}；可用：{known}",
+    "pruning is switched off: dcp.enabled": "修剪已关闭：dcp.enabled",
+    "the session has {turns} turns; below {least} the lost cache costs more than it saves": (
+        "会话只有 {turns} 轮；少于 {least} 轮时，缓存损失大于节约"
+    ),
+    "the session has no tool calls": "会话里没有工具调用",
+    # the report
+    "## DCP report": "## DCP 执行报告",
+    "**Time**: {when}": "**执行时间**: {when}",
+    "**Trigger**: {trigger}": "**触发原因**: {trigger}",
+    "Nothing was pruned: {reason}.": "没有修剪：{reason}。",
+    "### What was pruned": "### 修剪统计",
+    "strategy": "策略",
+    "pruned": "修剪项",
+    "tokens saved": "节约 Tokens",
+    "{count} repeated reads": "{count} 重复读取",
+    "{count} repeated reads, {held} held by newer ones": "{count} 重复读取，{held} 被更新的读取包含",
+    "{count} outdated writes": "{count} 过时写入",
+    "{count} failed calls": "{count} 失败调用",
+    "{count} long outputs": "{count} 长输出",
+    "{count} dropped": "{count} 主动丢弃",
+    "total": "总计",
+    "{count} in all": "{count} 项",
+    "### Protected": "### 保护的内容",
+    "anchors {ids}: protected": "锚点 {ids}: 保护",
+    "anchors: none is cited": "锚点: 没有引用",
+    "the last {turns} turns: protected": "最近 {turns} 轮: 保护",
+    "reads of {files}: protected ({share}% of all tool tokens)": "{files} 读取: 保护（占全部工具 Tokens 的 {share}%）",
+    "the last turns kept {count} texts (~{tokens} tokens) from being pruned": (
+        "因最近轮次保留 {count} 项（~{tokens} Tokens）"
+    ),
+    "citations kept {count} texts (~{tokens} tokens) from being pruned": (
+        "因锚点引用保留 {count} 项（~{tokens} Tokens）"
+    ),
+    "file names kept {count} texts (~{tokens} tokens) from being pruned": "因文件名保留 {count} 项（~{tokens} Tokens）",
+    "### After pruning": "### 修剪后状态",
+    "context in use: {before}% → {after}%": "上下文使用: {before}% → {after}%",
+    "context in use: the transcript does not say": "上下文使用: 转录文件没有说明",
+    "~{tokens} of the saved tokens were compacted away before": "其中 ~{tokens} Tokens 此前已被压缩掉",
+    "still above 95%: archive the session and go on in a new one": "仍高于 95%：请存档并在新会话中继续",
+    "you can work on": "可继续工作",
+    "line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens": (
+        "第 {line} 行，第 {turn} 轮：{strategy}：{what}：~{before} → ~{after} Tokens"
+    ),
+    "turn {turn}: kept by {by}: {what}: ~{tokens} tokens": "第 {turn} 轮：因{by}保留：{what}：~{tokens} Tokens",
+    "the last turns": "最近轮次",
+    "a citation": "锚点引用",
+    "the file's name": "文件名",
+    "no token is saved in the running context: what was cut is compacted away": (
+        "当前上下文没有节约：剪去的内容此前已被压缩掉"
+    ),
+    "the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all": (
+        "至多 {behind} Tokens 的缓存失效；只算费用，{turns} 轮后才划算"
+    ),
+    # forms
+    "mend the template, or remove it to use the built-in one": "修好模板，或删掉它以使用内置模板",
+    "the template writes more than {limit} characters": "模板输出超过 {limit} 个字符",
+    "the template cannot be read: {problem}": "模板无法读取：{problem}",
+    "the template cannot be filled: {problem}": "模板无法填充：{problem}",
+    "the template is larger than {limit} characters": "模板超过 {limit} 个字符",
+    "the built-in template is used instead": "改用内置模板",
+    "the normal form has {size} 字; it should have {least} to {most}": (
+        "常形态有 {size} 字；应在 {least} 到 {most} 字之间"
+    ),
+    "give one form ({forms}) or one situation ({situations}), and one source": (
+        "请给一种形态（{forms}）或一种情形（{situations}），以及一个来源"
+    ),
+    "{session} was archived without its {form} form": "{session} 存档时没有保留 {form} 形态",
+    "name the transcript instead, or archive it with: kb archive --full": (
+        "请改为指定转录文件，或用 kb 存档 --full 存档"
+    ),
+    "none of the titles stands here: {titles}": "没有找到任何标题：{titles}",
+    "the section {heading} is missing": "缺少部分 {heading}",
+    "the section {heading} stands here twice": "部分 {heading} 出现了两次",
+    "the section {heading} is out of order": "部分 {heading} 次序不对",
+    "the line {words} is missing": "缺少行 {words}",
+    "the task is empty": "任务为空",
+    "the compact form has {size} 字; it must have fewer than {most}": "缩形态有 {size} 字；须少于 {most} 字",
+    "{reference} is no id: it has three digits or more": "{reference} 不是编号：至少三位数字",
+    "{type} names an anchor whose id begins with {letter}": "“{type}”应引用以 {letter} 开头的锚点",
+    "{name}: a proper {form} form": "{name}：合格的 {form} 形态",
+    "give the transcript once": "转录文件只给一次",
+    "the expanded form is larger than {limit} bytes and stays in this clone: {path}": (
+        "巨形态超过 {limit} 字节，只保留在本克隆：{path}"
+    ),
+    "the session is shown in its {form} form until the use of its context calls for another": (
+        "会话以 {form} 形态显示，直到上下文使用情况需要另一种形态"
+    ),
+    # phrases
+    "kb: the session is archived: content/sessions/{name}; go on with it any time: 继续{name}": (
+        "kb：会话已存档：content/sessions/{name}；随时可以继续：继续{name}"
+    ),
+    "kb: no session is archived yet": "kb：还没有归档的会话",
+    "kb: “{name}” may be one of these archived sessions:": "kb：“{name}”可能指以下归档会话之一：",
+    # usage lights
+    "the expanded form fits": "适合巨形态",
+    "the normal form fits": "适合常形态",
+    "the compact form fits; there is room left, no need to hurry": "适合缩形态；上下文还有空间，不必仓促收尾",
+    "time to prune: kb prune": "该修剪了：kb 修剪",
+    "time to archive: kb archive": "该存档了：kb 存档",
+    "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with care, "
+    "nothing has to be finished in haste.": (
+        "kb：上下文已用 {percent}%，还剩约 {left} Tokens。空间足够：请继续细致工作，不必仓促收尾。"
+    ),
+    "kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); a copy to go on with: "
+    "kb prune {transcript} --out FILE": (
+        "kb：上下文已用 {percent}%；修剪可节约约 {saved} Tokens（{path}）；生成修剪后的副本："
+        "kb prune {transcript} --out FILE"
+    ),
+    "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
+    "compact form after the next compaction), or begin a new one and say: 继续{name}": (
+        "kb：上下文接近上限，已自动存档为 {name}。你可以：继续当前会话（我会使用压缩上下文）；"
+        "或开始新会话，说“继续{name}”，我会加载存档"
+    ),
+    "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
+    "on from the compact form.": (
+        "kb：上下文接近上限，会话已存档（{name}）。请告知用户，完成手头这一步，然后从缩形态继续。"
+    ),
+    # at tool calls
+    "kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}": (
+        "kb：该文件至少有 {lines} 行；本次读取第 {first} 到 {last} 行；继续请用 offset={next}"
+    ),
+    "kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest": (
+        "kb：结果已从约 {before} 缩短到 {after} Tokens；要看其余部分请缩小搜索范围"
+    ),
+    # proposals
+    "⚠️ make an anchor": "⚠️ 创建锚点",
+    "✅": "✅",
+    "search": "搜索",
+    "discussion": "讨论",
+    "confirmation": "确认",
+    "what it looked for was read": "已找到目标",
+    "was mended": "已修复",
+    "was decided": "已决策",
+    "is said again below": "下文重复",
+    "content": "内容",
+    "kind": "类型",
+    "why it may go": "丢弃原因",
+    "safe?": "安全?",
+    "{number}. turn {turn}: {what}": "{number}. 第 {turn} 轮 {what}",
+}
+
+ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **SESSIONS}

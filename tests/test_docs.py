@@ -99,9 +99,9 @@ def test_every_example_of_a_command_parses(page: str, words: list[str]) -> None:
     context = click.Context(top, info_name="kb", **top.context_settings)  # a command keeps what help it first had
     words = [*ALIASES.get(words[0], words[0]).split(), *words[1:]]
     while isinstance(command, click.Group) and words:
-        found = command.get_command(context, words[0])
+        _, found, words = command.resolve_command(context, words)
         assert found is not None, f"{page}: kb {' '.join(words)}"
-        command, words = found, words[1:]
+        command = found
     command.make_context(command.name, list(words), parent=context, resilient_parsing=False)
 
 

@@ -1,17 +1,34 @@
 """The compact form, always below 500 字, and the two reports of the archive."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kb
 from kb.candidate import candidates
 from kb.record import Candidate, Evidence, Record, Similar, Verdict
-from kb.sessions.forms import Progress, compact, hui_output, progress, shi_result, task_of
+from kb.sessions import forms
+from kb.sessions.render import rendered
+from kb.sessions.reports import hui_output, shi_result
+from kb.sessions.story import Progress, progress, task_of
 from kb.sessions.transcript import Message, ToolCall, ToolResult, Transcript
 from kb.text import count
+
+TEMPLATES = Path(kb.__file__).parent / "templates"
+
+
+def writer(form: str, language: str) -> forms.Write:
+    """Return what fills the built-in template of *form*."""
+    source = (TEMPLATES / language / f"{form}.md").read_text(encoding="utf-8")
+    return lambda values: rendered(source, values, form)
+
+
+def compact(transcript: Transcript, *, language: str = "en", **more: Any) -> str:
+    return forms.compact(transcript, write=writer("compact", language), language=language, **more)
 
 
 def human(line: int, text: str) -> Message:

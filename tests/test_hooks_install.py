@@ -26,7 +26,7 @@ ALIEN = """{
         "Stop": [
             {"matcher": "", "hooks": [{"type": "command", "command": "echo done"}]}
         ],
-        "PreToolUse": [ {"matcher": "Bash", "hooks": []} ]
+        "Notification": [ {"matcher": "Bash", "hooks": []} ]
     },
     "model": "opus"
 }

@@ -38,6 +38,7 @@ HOMES = {
     "frontmatter": {"yamlfront.py"},
     "markdown_it": {"fences.py", "wiki"},
     "rapidfuzz": {"writing", "reading"},
+    "jinja2": {"sessions/render.py"},
     "sqlite3": {"store/connection.py"},
 }
 IMPURE = {"os", "sys", "time", "random", "secrets", "uuid", "subprocess", "pathlib", "shutil", "tempfile", "io"}

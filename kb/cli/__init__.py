@@ -29,6 +29,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Mend what a merge lost."),
     "inbox": ("inbox", "See what the gate keeps back."),
     "session": ("session", "Save, list and load sessions."),
+    "archive": ("archive", "Archive a session."),
+    "load": ("load", "Print an archived session to go on from."),
+    "compact": ("compact", "Show the running session in its compact form."),
+    "expand": ("expand", "Show the running session in its expanded form."),
+    "form": ("form", "Print a session in one of its three forms."),
+    "context": ("context", "Tell how full an agent's context is."),
+    "prune": ("prune", "Prune a session's transcript."),
     "check": ("check", "Check the records."),
     "purge-secret": ("purge_secret", "Prepare the removal of a secret."),
     "import": ("import_", "Take over records of other tools."),
@@ -43,7 +50,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Command → (module, one line of help). A new command is a module and a line here."""
 
-ALIASES = {"锚点": "list", "存档": "session save", "加载": "session load", "anchors": "list"}
+ALIASES = {
+    "存档": "archive",
+    "加载": "load",
+    "锚点": "list",
+    "anchors": "list",
+    "压缩": "compact",
+    "展开": "expand",
+    "修剪": "prune",
+    "修剪报告": "prune report",
+}
 """Other names by which a person or an older protocol calls a command."""
 
 

@@ -42,6 +42,8 @@ class Commands(click.Group):
         """Write the list of commands from the table, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        with formatter.section("Other names"):
+            formatter.write_dl([(name, f"kb {meant}") for name, meant in ALIASES.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put a command's real name in the place of an alias."""

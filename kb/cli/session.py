@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from kb.cli.door import json_option, with_kb
@@ -11,6 +9,8 @@ from kb.cli.prints import leave_with, print_json, show_verdict
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from kb.knowledge import KnowledgeBase
 
 
@@ -23,11 +23,17 @@ def command() -> None:
 @click.option("--transcript", required=True, type=click.Path(), help="The session's JSONL file.")
 @click.option("--session", default="", help="The session's id (default: the one in the file).")
 @click.option("--cwd", default="", help="The folder the session worked in (default: the one in the file).")
+@click.option("--full", is_flag=True, help="With the normal and the expanded form as well.")
 @json_option
 @with_kb
-def save(kb: KnowledgeBase, transcript: str, session: str, cwd: str, as_json: bool) -> None:
+def save(kb: KnowledgeBase, transcript: str, session: str, cwd: str, full: bool, as_json: bool) -> None:
     """Put what a session decided through the gate and archive it under content/sessions/."""
-    saved = kb.save_session(transcript, session=session, folder=cwd, host="cli")
+    archived(kb, transcript, session, cwd, full=full, as_json=as_json)
+
+
+def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool, as_json: bool) -> NoReturn:
+    """Archive the session whose transcript is *path*, say what became of it, and leave."""
+    saved = kb.save_session(path, session=session, folder=cwd, host="cli", full=full)
     if as_json:
         print_json(saved)
         leave_with(saved.verdicts)
@@ -65,7 +71,34 @@ def list_(kb: KnowledgeBase, project: str, since: str, as_json: bool) -> None:
 @with_kb
 def load(kb: KnowledgeBase, name: str) -> None:
     """Print the compact form of an archived session, with pointers to the rest; a unique part of its name will do."""
+    loaded(kb, name)
+
+
+def loaded(kb: KnowledgeBase, name: str) -> None:
+    """Print the compact form of the archived session *name*, and where the rest of it is."""
+    from kb.knowledge.archive import pointers
+
     session = kb.session_named(name)
     click.echo(kb.session_file(session.name))
-    for file in ("hui-output.json", "shi-result.json"):
-        click.echo(f"→ {os.path.join(kb.root, session.path, file)}", err=True)
+    for path in pointers(kb, session):
+        click.echo(f"→ {path}", err=True)
+
+
+@command.command("status", short_help="Tell how a running session stands.")
+@click.argument("session", default="")
+@json_option
+@with_kb
+def status(kb: KnowledgeBase, session: str, as_json: bool) -> None:
+    """Tell how full the context of a running SESSION is and in which form it is shown.
+
+    SESSION is its id or the beginning of it; without it, the session that kb heard of last.
+    """
+    from kb.knowledge.chosen import standing
+
+    now = standing(kb, session)
+    if as_json:
+        print_json({"session": now.session, "transcript": now.transcript, "form": now.form, "forced": now.forced,
+                    "percent": now.usage.percent, "tokens": now.usage.tokens, "window": now.usage.window,
+                    "band": now.band.name, "light": now.band.light})  # fmt: skip
+        return
+    click.echo(f"{now.session}  {now.usage.percent:.1f}%  {now.form}")

@@ -11,6 +11,7 @@ import os
 import sys
 
 from kb.home import found
+from kb.hosts.quick import says_nothing
 from kb.process import begin, leave
 
 USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
@@ -22,6 +23,8 @@ EVENTS = {
     "subagent-stop": "SubagentStop",
     "subagent-start": "SubagentStart",
     "session-end": "SessionEnd",
+    "pre-tool": "PreToolUse",
+    "post-tool": "PostToolUse",
 }
 """The events kb answers, by the word of the command line and by the name in the payload."""
 
@@ -62,7 +65,7 @@ def _answer(words: list[str]) -> int:
         return 1
     folder = payload.get("cwd")
     root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else _here(), os.environ)
-    if root is None or _says_nothing(event, payload):
+    if root is None or says_nothing(event, payload, root):
         return 0
     return _called(event, payload, root)
 
@@ -83,11 +86,6 @@ def _here() -> str:
         return os.getcwd()
     except FileNotFoundError:
         return os.sep
-
-
-def _says_nothing(event: str, payload: dict[str, object]) -> bool:
-    """Tell whether an event can be answered without looking: an empty prompt."""
-    return event == "UserPromptSubmit" and not str(payload.get("prompt") or "").strip()
 
 
 def _called(event: str, payload: dict[str, object], root: str) -> int:

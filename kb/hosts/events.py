@@ -16,6 +16,18 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.knowledge.lights import Lit
+    from kb.knowledge.live import Rewritten
+
+_MEASURED = frozenset({"context_usage_percent", "context_tokens"})
+"""Fields of a payload in which a host tells how full the context is."""
+_SMALL = 100_000
+"""Bytes of a transcript below which no context calls for anything; then nothing is loaded to look."""
+_WISHES = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
+"""Words without which no prompt is a wish to kb itself; then nothing is loaded to look."""
+_LONGEST_WISH = 80
+_COUNTED = 1_000_000
+"""Lines of a file that are counted; of a longer one it is told that there are more."""
 _TOLD = ("created", "updated", "appended", "conflict")
 """The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
 
@@ -27,6 +39,8 @@ class Reply(NamedTuple):
     """Text for the model."""
     message: str = ""
     """Text for the person."""
+    value: Any = None
+    """What a tool is given, or has answered, in the place of what it was; None to leave it."""
 
 
 def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
@@ -92,8 +106,25 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 
 def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
-    """Answer a prompt with what the knowledge base has on it; with nothing where nothing is relevant."""
-    return Reply(kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd"))))
+    """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing."""
+    if said := _asked(kb, payload):
+        return said
+    lit = _light(kb, payload)
+    answer = kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd")))
+    if not lit:
+        return Reply(answer)
+    return Reply("\n\n".join(filter(None, (lit.context, answer))), lit.message)
+
+
+def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
+    """Return the answer where the prompt is a wish to kb itself and nothing else."""
+    prompt, path = _text(payload, "prompt"), _transcript(payload)
+    if len(prompt) > _LONGEST_WISH or not any(word in prompt for word in _WISHES):
+        return None
+    from kb.knowledge.phrases import answered
+
+    said = answered(kb, prompt, path=path, **_session(payload)._asdict())
+    return Reply(said.context, said.message) if said else None
 
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
@@ -119,7 +150,30 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     if not _usable(kb, "Stop", path):
         return Reply()
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
-    return Reply(message=report(kb, saved.verdicts if saved else ()))
+    told = report(kb, saved.verdicts if saved else ())
+    lit = None if agent else _light(kb, payload)
+    return Reply(message="\n".join(filter(None, (told, lit.message if lit else ""))))
+
+
+def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:
+    """Do what the use of the context calls for, if anything; where that fails, the event is answered all the same."""
+    if not payload.keys() & _MEASURED and _size(_transcript(payload)) < _SMALL:
+        return None
+    from kb.knowledge import lights
+
+    try:
+        return lights.lit(kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
+                          folder=_text(payload, "cwd"), host="claude", only_told=only_told)  # fmt: skip
+    except (KbError, OSError) as error:
+        remember_failure(kb.root, "context use", error)
+        return None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _whose(payload: Mapping[str, Any]) -> tuple[str, str]:
@@ -134,6 +188,36 @@ def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     return Reply()
 
 
+def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+    """Let a long file be read in parts."""
+    from kb.hosts.quick import lines_in
+    from kb.knowledge.live import part_of_file
+
+    given = payload.get("tool_input")
+    path = given.get("file_path") if isinstance(given, dict) else None
+    made = None
+    if payload.get("tool_name") == "Read" and isinstance(given, dict) and isinstance(path, str):
+        made = part_of_file(kb, given, lines_in(path, _COUNTED)) if given.get("limit") is None else None
+    return _rewritten(kb, payload, made)
+
+
+def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+    """Shorten the result of a search before the agent reads it."""
+    from kb.knowledge.live import shorter_result
+
+    given, tool = payload.get("tool_input"), _text(payload, "tool_name")
+    made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
+                          transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
+    return _rewritten(kb, payload, made)
+
+
+def _rewritten(kb: KnowledgeBase, payload: Mapping[str, Any], made: Rewritten | None) -> Reply:
+    """Return the answer at a tool call; in a session that works alone this is where it hears of its context."""
+    lit = _light(kb, payload, only_told=True)
+    told = (kb.words(made.note) if made else "", lit.context if lit else "")
+    return Reply("\n".join(filter(None, told)), value=made.value if made else None)
+
+
 HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "SessionStart": session_start,
     "UserPromptSubmit": user_prompt,
@@ -142,6 +226,8 @@ HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "Stop": stop,
     "SubagentStop": stop,
     "SessionEnd": session_end,
+    "PreToolUse": pre_tool,
+    "PostToolUse": post_tool,
 }
 SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 """Events at whose failure the session is spooled, or what its sub-agent said is put off."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 HOSTS: Mapping[str, ModuleType] = {"claude": claude}
-"""The hosts kb can be connected to. A host is a module with TIMEOUTS, `settings_file` and `rendered`."""
+"""The hosts kb can be connected to. A host is a module with TIMEOUTS, MATCHERS, `settings_file` and `rendered`."""
 PROGRAM = "kb-hook"
 _WORDS: Mapping[str, str] = {name: word for word, name in EVENTS.items()}
 
@@ -56,6 +56,8 @@ class Hook(NamedTuple):
     command: str
     timeout: int
     """Seconds; 0 where none is given."""
+    matcher: str = ""
+    """The tools it is called at; "" for all, and for events that are not about tools."""
 
 
 def host_named(name: str) -> ModuleType:
@@ -90,7 +92,10 @@ def agent_command() -> str:
 
 def wanted(host: ModuleType, program: str) -> list[Hook]:
     """Return the hooks that kb has in *host*, each a line for a shell."""
-    return [Hook(event, f"{shlex.quote(program)} {_WORDS[event]}", timeout) for event, timeout in host.TIMEOUTS.items()]
+    return [
+        Hook(event, f"{shlex.quote(program)} {_WORDS[event]}", timeout, host.MATCHERS.get(event, ""))
+        for event, timeout in host.TIMEOUTS.items()
+    ]
 
 
 # -- what a file says ------------------------------------------------------------------------------
@@ -166,7 +171,7 @@ def _ours(text: str) -> list[tuple[str, int, int, Hook]]:
                 if isinstance(command, str) and is_ours(command):
                     timeout = entry.get("timeout")
                     seconds = int(timeout) if isinstance(timeout, int | float) and math.isfinite(timeout) else 0
-                    found.append((event, number, place, Hook(event, command, seconds)))
+                    found.append((event, number, place, Hook(event, command, seconds, str(group.get("matcher") or ""))))
     return found
 
 
@@ -191,7 +196,8 @@ def with_hooks(text: str, hooks: list[Hook]) -> str:
     for hook in hooks:
         root = jsontext.top(text)
         place = jsontext.member(text, root, "hooks")
-        entry = {"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}
+        call = {"type": "command", "command": hook.command, "timeout": hook.timeout}
+        entry = {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [call]}
         event = jsontext.member(text, place.at, hook.event) if place else None
         if place is None:
             text = jsontext.added(text, root, {hook.event: [entry]}, "hooks")

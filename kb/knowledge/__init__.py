@@ -268,12 +268,13 @@ class KnowledgeBase:
     # sessions
 
     def save_session(
-        self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True
-    ) -> Saved:
-        """Extract from a transcript, write through the gate, and keep compact form and archive."""
-        from kb.knowledge import session as sessions
+        self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True,
+        full: bool = False,
+    ) -> Saved:  # fmt: skip
+        """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
+        from kb.knowledge.session import save
 
-        return sessions.save(self, transcript, session=session, folder=folder, host=host, archive=archive)
+        return save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
 
     def save_when_due(
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = ""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from kb.errors import BadInput, UnknownId
 from kb.knowledge.names import CONTENT
 from kb.store.files import within
+from kb.text import normalise
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -117,18 +118,40 @@ def free_name(kb: KnowledgeBase, project: str, session: str) -> str:
 
 
 def one_session(kb: KnowledgeBase, name: str) -> Session:
-    """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for no single."""
-    everything = sessions(kb)
-    for fits in (str.startswith, str.__contains__):
-        named = [session for session in everything if fits(session.name, name)]
-        if len(named) == 1:
-            return named[0]
-        if named:
-            choices = ", ".join(session.name for session in named[-10:])
-            raise UnknownId(
-                say("{id} names several sessions: {choices}", id=name, choices=choices), hint=say("name one of them")
-            )
+    """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for no single.
+
+    Where no name does, the task may contain it.
+    """
+    named = sessions_named(kb, name)
+    if len(named) == 1:
+        return named[0]
+    if named:
+        choices = ", ".join(session.name for session in named[-10:])
+        raise UnknownId(
+            say("{id} names several sessions: {choices}", id=name, choices=choices), hint=say("name one of them")
+        )
     raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list"))
+
+
+def sessions_named(kb: KnowledgeBase, name: str) -> list[Session]:
+    """Return the archived sessions that *name* may mean: by the beginning of their names, a part, or their tasks."""
+    everything, words = sessions(kb), normalise(name)
+    for named in (
+        [session for session in everything if session.name.startswith(name)],
+        [session for session in everything if name in session.name],
+        [session for session in everything if len(words) > 1 and words in normalise(session.task)],
+    ):
+        if named:
+            return named
+    return []
+
+
+def pointers(kb: KnowledgeBase, session: Session) -> list[str]:
+    """Return the files of an archive besides its compact form, and the expanded form that stays in this clone."""
+    names = ("normal.md", "expanded.md", "hui-output.json", "shi-result.json", "dcp-report.md")
+    places = [os.path.join(kb.root, session.path, name) for name in names]
+    places.append(kb.state.path("expanded", f"{session.name}.md"))
+    return [place for place in places if os.path.isfile(place)]
 
 
 def session_file(kb: KnowledgeBase, session: Session, file: str) -> str:

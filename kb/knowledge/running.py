@@ -9,14 +9,13 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterable, Sequence
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
-from kb.errors import KbError
+from kb.errors import KbError, UnknownId
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT
 from kb.record import Candidate, Similar, Verdict
@@ -24,6 +23,7 @@ from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
 from kb.text import normalise
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class Desk:
 
     def clear(self) -> None:
         """Take the session's files away, as it has ended; its cursor stays, in case it is resumed."""
+        import shutil  # which takes as long to load as all else that a prompt needs
+
         shutil.rmtree(self._kb.state.path(*self._active), ignore_errors=True)
 
 
@@ -152,6 +154,28 @@ def active_compact(kb: KnowledgeBase, session: str) -> str:
         with contextlib.suppress(OSError, ValueError), open(within(kb.root, place), encoding="utf-8") as file:
             return file.read()
     return ""
+
+
+class Heard(NamedTuple):
+    """The session that kb heard of last."""
+
+    session: str
+    transcript: str
+
+
+def latest(kb: KnowledgeBase, session: str = "") -> Heard:
+    """Return the session that kb heard of last, or the one whose id begins with *session*; raise UnknownId for none."""
+    found: list[tuple[float, Heard]] = []
+    for folder in ("cursors", "pending"):
+        place = kb.state.path(folder)
+        for name in os.listdir(place) if os.path.isdir(place) else ():
+            kept = kb.state.load(folder, name) if name.endswith(".json") else None
+            path = kept.get("transcript") if isinstance(kept, dict) else None
+            if isinstance(path, str) and os.path.isfile(path) and name.startswith(session):
+                found.append((os.stat(path).st_mtime, Heard(name.partition(".")[0], path)))
+    if not found:
+        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
+    return max(found)[1]
 
 
 # -- what is put off ------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ tells of all parts.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,32 +15,33 @@ from kb.errors import BadInput, Busy, KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge import archive as archives
 from kb.knowledge import running
+from kb.knowledge.forming import Known, compact_of, masked, written
 from kb.knowledge.names import CONTENT
 from kb.knowledge.running import Desk, Job, Row
 from kb.knowledge.spool import land_spool, spool
+from kb.knowledge.transcripts import has_words as has_words
+from kb.knowledge.transcripts import read_transcript as read_transcript
 from kb.knowledge.write import write
 from kb.record import GLOBAL, Candidate, Verdict
-from kb.sessions import extract, forms, llm
+from kb.sessions import extract, llm, reports
 from kb.sessions import transcript as transcripts
-from kb.sessions.transcript import Message, Transcript
-from kb.store.state import State
-from kb.text import count, slugify
+from kb.sessions.forms import EXPANDED, NORMAL
+from kb.sessions.transcript import Transcript
+from kb.store.state import State, write_whole
+from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.karma import NEUTRAL, karma
 
 if TYPE_CHECKING:
-    from kb.config import Masking
     from kb.knowledge import KnowledgeBase
 
-MAX_TRANSCRIPT = 256_000_000
-_SHORTEST = 60
-"""Below so many 字 no compact form says anything; masks that need more room than that are let out."""
-_TASKS = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
-"""Tools that keep a session's list of tasks."""
 _TAIL = 400_000
 """Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
+
+LARGEST_EXPANDED = 200_000
+"""Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
 
 class Saved(NamedTuple):
@@ -57,38 +57,21 @@ class Saved(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_transcript(path: str, last: int = 0) -> bytes:
-    """Return the bytes of a transcript, or its *last* ones; raise BadInput for no plain file or more than 256 MB."""
-    try:
-        about = os.stat(path)
-        if not stat.S_ISREG(about.st_mode):
-            raise BadInput(say("the transcript is not a file"), path=path)
-        if about.st_size > MAX_TRANSCRIPT and not last:
-            raise BadInput(say("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
-        with open(path, "rb") as file:
-            if last and about.st_size > last:
-                file.seek(-last, os.SEEK_END)
-            return file.read()
-    except (OSError, ValueError) as error:
-        problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(say("the transcript cannot be read: {problem}", problem=problem), path=path) from None
-
-
 def save(
     kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
-    archive: bool = True, landing: bool = False,
+    archive: bool = True, full: bool = False, landing: bool = False,
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
     For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
-    (*agent*), nothing is archived. *landing* tells that the spool is being emptied already. When the repository cannot
-    take the session now, the wish to save it is spooled.
+    (*agent*), nothing is archived; with *full* all three forms are. *landing* tells that the spool is being emptied
+    already. When the repository cannot take the session now, the wish to save it is spooled.
     """
     if not landing:
         land_spool(kb)
     job = Job(path, session, folder, host, agent)
     with kb.state.alone(os.path.realpath(path)):
-        saved = _Saving(kb, job, archive=archive and not agent, landing=landing).run()
+        saved = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing).run()
     if saved.archive:
         archives.sessions(kb)
     if not agent:
@@ -100,14 +83,16 @@ def save(
 class _Saving:
     """One call of `save`, under the lock of its transcript."""
 
-    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool) -> None:
+    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool, full: bool = False) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
         self.kb = kb
         self.archive = archive
+        self.full = full
+        self.notes: list[str] = []
         self.landing = landing
         self.state = sha256(data).hexdigest()
-        self.transcript = _masked(transcripts.read(data), kb.config.masking)
+        self.transcript = masked(transcripts.read(data), kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
         self.desk = Desk(kb, session, job.agent)
@@ -129,7 +114,7 @@ class _Saving:
         if not self.transcript.messages:
             running.done(self.kb, self.job.session, self.job.agent)
             return self._saved((), (), self.kb.words(say("the transcript has no message")))
-        if self.archive and self.before.get("archived") == self.state:
+        if self.archive and self.before.get("archived") == self.state and self._has_forms():
             self.shelf = str(self.before.get("archive", ""))
             self.compact = running.active_compact(self.kb, self.job.session)
             return self._saved((), (), self.kb.words(say("saved already")))
@@ -146,7 +131,12 @@ class _Saving:
         self.rows += map(Row, lasting, verdicts)
         self._show()
         self._move_cursor()
-        return self._saved((*lasting, *passing), verdicts, *notes)
+        return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
+
+    def _has_forms(self) -> bool:
+        """Tell whether the archive of before holds the forms that are wanted now."""
+        shelf = str(self.before.get("archive", ""))
+        return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", shelf, "normal.md"))
 
     def _saved(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> Saved:
         return Saved(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
@@ -195,17 +185,38 @@ class _Saving:
         self.shelf = archives.free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
         made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
         compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made)
-        hui = forms.hui_output(
+        hui = reports.hui_output(
             self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
             project_path=self.job.folder,
         )  # fmt: skip
         hui["session_id"] = self.job.session
         place = f"{CONTENT}/sessions/{self.shelf}/"
+        report = redact.redact(_report(kb, self.job.transcript), kb.config.masking)[0]
         return {
+            **(self._forms(place, rows) if self.full else {}),
+            **({place + "dcp-report.md": report.encode()} if report else {}),
             place + "compact.md": compact.encode(),
             place + "hui-output.json": _masked_json(kb, hui),
-            place + "shi-result.json": _masked_json(kb, forms.shi_result([row.verdict for row in rows])),
+            place + "shi-result.json": _masked_json(kb, reports.shi_result([row.verdict for row in rows])),
         }
+
+    def _forms(self, place: str, rows: list[Row]) -> dict[str, bytes]:
+        """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
+        made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
+        known = Known(tuple(row.candidate for row in rows), tuple(made.values()), made)
+        transcript = masked(self.transcript, self.kb.config.masking, everything=True)
+        files = {}
+        for form in (NORMAL, EXPANDED):
+            formed = written(self.kb, form, transcript, known)
+            self.notes += formed.notes
+            files[f"{place}{form}.md"] = formed.text.encode("utf-8", "replace")
+        if len(files[f"{place}{EXPANDED}.md"]) > LARGEST_EXPANDED:
+            local = self.kb.state.path(EXPANDED, f"{self.shelf}.md")
+            write_whole(local, files.pop(f"{place}{EXPANDED}.md"))
+            stays = say("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
+                        limit=LARGEST_EXPANDED, path=local)  # fmt: skip
+            self.notes.append(self.kb.words(stays))
+        return files
 
     def _later(self, busy: Busy, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
         """Leave the work to the next call that finds the repository free."""
@@ -294,15 +305,6 @@ def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
     return True
 
 
-def has_words(path: str) -> bool:
-    """Tell whether a transcript is there to be read: a plain file that is not empty."""
-    try:
-        about = os.stat(path)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(about.st_mode) and about.st_size > 0
-
-
 # -- what a transcript says --------------------------------------------------------------------------
 
 
@@ -329,24 +331,14 @@ def _left_out(line: int, problem: Said | str) -> Said:
     return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
-def compact_of(kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = ()) -> str:
-    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets."""
-    from kb.reading.query import cited
+def _report(kb: KnowledgeBase, path: str) -> str:
+    """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
+    from kb.knowledge.pruning import report_before_archiving
 
-    ids = dict.fromkeys(
-        ref.id for message in transcript.messages for text in transcripts.said(message) for ref in cited(text)
-    )
-    known = [record_id for record_id in ids if kb.index.named(record_id)]
-    limit = longest = min(kb.config.compact_limit, forms.LIMIT)
-    while True:
-        text = forms.compact(
-            transcript, anchors=list(dict.fromkeys((*made, *known))), candidates=found, language=kb.config.language,
-            limit=limit,
-        )  # fmt: skip
-        masked = redact.redact(text, kb.config.masking)[0]
-        if count(masked) <= longest or limit < _SHORTEST:
-            return masked
-        limit -= count(masked) - longest
+    try:
+        return report_before_archiving(kb, path)
+    except KbError as error:
+        return error.in_language(kb.config.language) + "\n"
 
 
 def task_of_agent(path: str, agent_type: str) -> str:
@@ -362,24 +354,6 @@ def task_of_agent(path: str, agent_type: str) -> str:
     given = [call.input for call in calls if call.name in ("Agent", "Task")]
     named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
     return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
-
-
-def _masked(transcript: Transcript, masking: Masking) -> Transcript:
-    """Return *transcript* without secrets in what titles, quotes and forms are cut from.
-
-    Half a token is no longer known as one, so what is said and what stands in task lists is masked before it is cut.
-    """
-
-    def clean(message: Message) -> Message:
-        return message._replace(
-            texts=tuple(redact.redact(text, masking)[0] for text in message.texts),
-            calls=tuple(
-                call._replace(input=redact.masked(call.input, masking)) if call.name in _TASKS else call
-                for call in message.calls
-            ),
-        )
-
-    return transcript._replace(messages=tuple(map(clean, transcript.messages)))
 
 
 def _masked_json(kb: KnowledgeBase, value: object) -> bytes:

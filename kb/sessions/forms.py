@@ -1,47 +1,63 @@
-"""Say what a session came to: its compact form, and the two reports kept beside it in the archive."""
+"""Say what a session came to in three forms: compact 缩, normal 常 and expanded 巨.
+
+What a form says is gathered here and written by a template that the caller hands in. What does not fit is left out by
+priority, whole entries and whole sentences at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kb.candidate import as_json
 from kb.patterns import regex
-from kb.record import Candidate, Record, Verdict
-from kb.sessions.prose import plain, sentences
-from kb.sessions.transcript import AGENT, DELEGATED, SUMMARY, Transcript, asked, said
-from kb.text import clip, count, first_sentence, one_line
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.record import Candidate, Record
+from kb.sessions import story
+from kb.sessions.story import prompts_of, task_of, where_it_stands
+from kb.sessions.transcript import AGENT, Transcript, said
+from kb.text import clip, count, one_line
+from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-TITLE = "## 🔸 缩形态上下文"
-TASK, DECIDED, RULES, PROGRESS, ANCHORS = "【任务】", "【已决策】", "【约束】", "【当前进度】", "【锚点引用】"
-DONE, DOING, OPEN = "已完成", "进行中", "待处理"
-"""The headings of the compact form: they are its format and the same in every language (SHI-10)."""
-
-LIMIT = 499
-"""Longest compact form, in 字 (SHI-11: shorter than 500)."""
+COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"
+FORMS = (COMPACT, NORMAL, EXPANDED)
+SITUATIONS = {"agent-start": COMPACT, "handover": NORMAL, "debug": EXPANDED}
+"""Which form a situation calls for (RUYI-01)."""
+LIMIT, NORMAL_LIMIT, NORMAL_LEAST = 499, 2000, 500
+"""Longest compact form (SHI-11: shorter than 500) and bounds of the normal one (SHI-13), in 字."""
 _SHARE = 12
 """An entry of a list gets at most this part of the limit (of 499: 41 字), the task twice as much."""
+_LEAST_REASON = 5
+"""A reason that has less room than this is left out."""
 _PER_PART = {"rules": 6, "decided": 8, "doing": 4, "open": 6, "anchors": 10, "done": 8}
 _PRIORITY = ("rules", "decided", "doing", "open", "anchors", "done")
 """What is kept first when there is little room; the task comes before all of them (SHI-11)."""
-_CREATED = regex(r"#(\d{1,9})\b")
-_WORDS = {"zh": ("无", "原因"), "en": ("none", "reason")}
+_NORMAL_PRIORITY = (
+    "background", "decided", "caveats", "progress", "method", "troubles", "anchors", "interfaces", "done", "files",
+    "plans", "papers", "designs",
+)  # fmt: skip
+_NORMAL_PER_PART = {"background": 4, "decided": 12, "caveats": 8, "progress": 4, "method": 2, "troubles": 3,
+                    "anchors": 30, "interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4,
+                    "designs": 4}  # fmt: skip
+_ENTRY = 60
+"""An entry of the normal form gets at most so many 字."""
+_SENTENCE = regex(r"[。！？]+[\"'”’」』)）]*|[!?.]+[\"'”’)]*(?=\s|$)")
+_CLAUSE = regex(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
+_WITHIN = regex(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
+"""Two letters between which no word ends."""
+_INTENT = regex(r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", 2)
+_LANGUAGES = {"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go",
+              "ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"}  # fmt: skip
+_REASON = {"zh": "原因", "en": "reason"}
 
-
-class Progress(NamedTuple):
-    """What is done, under way and open, by the session's own list."""
-
-    done: tuple[str, ...] = ()
-    doing: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
+Write = Callable[[Mapping[str, object]], str]
+"""Fills the template of a form."""
 
 
 def compact(
     transcript: Transcript,
     *,
+    write: Write,
     anchors: Sequence[Record | str] = (),
     candidates: Sequence[Candidate] = (),
     language: str = "en",
@@ -52,205 +68,191 @@ def compact(
     *anchors* are records, or ids, that the session cites. What does not fit is left out by priority: task, constraints,
     decisions, what is under way and open, anchors, what is done.
     """
-    reason = _WORDS.get(language, _WORDS["en"])[1]
-    now = progress(transcript)
-    wanted: dict[str, list[str]] = {
-        "rules": _titles(candidates, ("constraint", "preference", "pitfall"), ""),
-        "decided": _titles(candidates, ("decision", "interface", "pattern", "checklist", "domain-note"), reason),
-        "doing": list(now.doing) if any(now) else _latest(transcript),
+    now = where_it_stands(transcript)
+    reason = _REASON.get(language, _REASON["en"])
+    longest = max(limit // _SHARE, 5)
+    wanted = {
+        "rules": _titles(candidates, ("constraint", "preference", "pitfall")),
+        "decided": _titles(
+            candidates, ("decision", "interface", "pattern", "checklist", "domain-note"), reason, longest
+        ),
+        "doing": list(now.doing),
         "open": list(now.open),
         "anchors": [_cited(anchor) for anchor in anchors],
         "done": list(now.done)[::-1],
     }
-    kept: dict[str, list[str]] = {part: [] for part in wanted}
-    task = ""
-    longest = max(limit // _SHARE, 5)
+    short = {part: [whole(entry, longest) for entry in wanted[part][: _PER_PART[part]]] for part in _PRIORITY}
+    task, empty = "", dict.fromkeys(_PRIORITY, ())
     for share in (2 * longest, longest, 5, 0):
-        task = _shortened(task_of(transcript), share) if share else ""
-        if count(_compact_text(task, kept, language)) <= limit:
+        task = whole(task_of(transcript), share) if share else ""
+        if count(write({**empty, "task": task})) <= limit:
             break
-    for part in _PRIORITY:
-        for entry in wanted[part][: _PER_PART[part]]:
-            tried = {**kept, part: [*kept[part], _shortened(entry, longest)]}
-            if count(_compact_text(task, tried, language)) <= limit:
-                kept = tried
-    return _compact_text(task, kept, language)
+    return filled(short, _PRIORITY, {"task": task}, write, limit)
 
 
-def task_of(transcript: Transcript) -> str:
-    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
-    prompts = [prompt for message in transcript.messages if (prompt := asked(message))]
-    telling = [prompt for prompt in prompts if count(prompt) >= 3]
-    if telling or prompts:
-        return (telling or prompts)[0]
-    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
-    return given[0] if given else ""
+def normal(
+    transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
+    ids: Mapping[str, str] | None = None, limit: int = NORMAL_LIMIT,
+) -> str:  # fmt: skip
+    """Return the normal form of a session in markdown, never longer than *limit* 字 (from 200 on).
 
-
-def progress(transcript: Transcript) -> Progress:
-    """Return the latest state of the session's task list, whichever tool kept it."""
-    todos: list[tuple[str, str]] = []
-    tasks: dict[str, tuple[str, str]] = {}
-    answers = {result.id: result.text for message in transcript.messages for result in message.results}
-    for message in transcript.messages:
-        for call in message.calls:
-            if call.name == "TodoWrite":
-                todos = list(_todos(call.input))
-            elif call.name == "TaskCreate" and (subject := _word(call.input, "subject")):
-                number = _CREATED.search(answers.get(call.id, ""))
-                tasks[number.group(1) if number else str(len(tasks) + 1)] = (subject, "pending")
-            elif call.name == "TaskUpdate":
-                _update(tasks, call.input)
-    items = list(tasks.values()) or todos
-    return Progress(
-        tuple(text for text, status in items if status == "completed"),
-        tuple(text for text, status in items if status == "in_progress"),
-        tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
-    )
-
-
-def hui_output(
-    transcript: Transcript,
-    *,
-    candidates: Sequence[Candidate],
-    compact_md: str,
-    timestamp: str,
-    project_path: str = "",
-) -> dict[str, Any]:
-    """Return `hui-output.json`: everything the extraction found (SHI-05). *timestamp* is in ISO 8601."""
-    now = progress(transcript)
-
-    def told(*kinds: str) -> list[dict[str, str]]:
-        chosen = [c for c in candidates if c.kind in kinds]
-        return [{"title": c.title, "content": c.decision, "reason": c.why} for c in chosen]
-
-    return {
-        "version": 1,
-        "timestamp": timestamp,
-        "session_id": transcript.session_id,
-        "project_path": project_path or transcript.cwd,
-        "context": {
-            "task": first_sentence(task_of(transcript), 300),
-            "decisions": told("decision", "pattern", "checklist", "domain-note"),
-            "constraints": told("constraint", "preference"),
-            "interfaces": told("interface"),
-            "problems": told("pitfall"),
-            "progress": {"done": list(now.done), "in_progress": list(now.doing), "pending": list(now.open)},
-            "compact_md": compact_md,
-        },
-        "anchors": [as_json(candidate) for candidate in candidates],
-    }
-
-
-def shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) -> dict[str, list[Any]]:
-    """Return `shi-result.json`: what became of each candidate (SHI-06).
-
-    A candidate's id is its 1-based place among *verdicts*, which is its place among the anchors of `hui-output.json`.
+    *ids* holds the ids of records by the titles of the *candidates* that became them.
     """
-    report: dict[str, list[Any]] = {key: [] for key in (*_REPORTS.values(), "errors")}
-    for number, verdict in enumerate(verdicts, 1):
-        key = _REPORTS.get(verdict.verdict)
-        if key is None:
-            report["errors"].append({"id": str(number), "title": verdict.title, "error": verdict.verdict})
-        else:
-            report[key].append(_reported(str(number), verdict))
-    report["errors"] += [{"error": error} for error in errors]
-    return report
+    now, changes = where_it_stands(transcript), story.edits(transcript)
+    paths = story.files(changes)
+    decided = [one for one in candidates if one.kind in ("decision", "pattern", "domain-note", "checklist")]
+    minding = [one for one in candidates if one.kind in ("constraint", "pitfall", "preference")]
+    prompts = prompts_of(transcript)
+    open_failures = [one for one in story.failures(transcript)[-8:] if not one.mended]
+    wanted: dict[str, Iterable[object]] = {
+        "background": [*_sentences(task_of(transcript)), *(whole(one, _ENTRY) for one in prompts[1:][-2:])],
+        "decided": [_decision(one, ids or {}) for one in decided],
+        "caveats": _shortened([*(one.title for one in minding), *now.open]),
+        "progress": _shortened(story.last_words(transcript)),
+        "method": _shortened(_methods(transcript)),
+        "troubles": _shortened(f"{one.what}: {one.error}" for one in reversed(open_failures)),
+        "anchors": list(anchors),
+        "interfaces": [clip(row, 160) for row in _interfaces(transcript, candidates)],
+        "done": _shortened(now.done[::-1]),
+        "files": paths,
+        "plans": _shortened(_plans(transcript)),
+        "papers": [path for path in paths if _named(path, ("require", "prd", "需求"))],
+        "designs": [path for path in paths if _named(path, ("design", "plan", "adr", "设计", "架构"))],
+    }
+    short = {part: list(wanted[part])[: _NORMAL_PER_PART[part]] for part in _NORMAL_PRIORITY}
+    goal = (*now.doing, *prompts[-1:], task_of(transcript))[0]
+    fixed = {"task": whole(task_of(transcript), 40), "goal": whole(goal, _ENTRY), "code": _language(paths)}
+    return filled(short, _NORMAL_PRIORITY, fixed, write, limit)
 
 
-_REPORTS: Mapping[str, str] = {
-    "created": "anchors_written",
-    "refused": "anchors_skipped",
-    "updated": "anchors_merged",
-    "appended": "anchors_merged",
-    "unchanged": "anchors_duplicated",
-    "held": "anchors_held",
-    "conflict": "anchors_conflict",
-}
-"""Which list of the report a verdict goes to."""
+def expanded(
+    transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
+    ids: Mapping[str, str] | None = None,
+) -> str:  # fmt: skip
+    """Return the expanded form of a session in markdown, as long as it comes. *anchors* are whole texts."""
+    decisions = [one for one in candidates if one.kind not in ("preference", "pitfall")]
+    pitfalls = [{"what": c.title, "error": c.why, "mended": c.decision} for c in candidates if c.kind == "pitfall"]
+    return write({
+        "history": story.history(transcript),
+        "decisions": [_decision(one, ids or {}) for one in decisions],
+        "changes": [{**one._asdict(), "fence": _fence(one.diff)} for one in story.edits(transcript)],
+        "problems": [*pitfalls, *(one._asdict() for one in story.failures(transcript))],
+        "preferences": [one.title for one in candidates if one.kind == "preference"],
+        "anchors": list(anchors),
+    })  # fmt: skip
 
 
-def _reported(number: str, verdict: Verdict) -> dict[str, Any]:
-    reason = "; ".join(verdict.reasons)
-    late = {"spooled": True} if verdict.spooled else {}
-    if verdict.verdict == "created":
-        return {"candidate_id": number, "new_id": verdict.id, "type": verdict.kind, "title": verdict.title, **late}
-    if verdict.verdict in ("updated", "appended", "unchanged"):
-        return {"id": number, "existing_id": verdict.id, "title": verdict.title, **late}
-    told = {"id": number, "title": verdict.title, "reason": reason}
-    if verdict.verdict == "conflict":
-        existing = verdict.similar[0].id if verdict.similar else ""
-        return {**told, "new_id": verdict.id, "existing_id": existing, "branch": verdict.branch, **late}
-    return {**told, **late}
+def filled(
+    wanted: Mapping[str, Sequence[object]], order: Sequence[str], fixed: Mapping[str, object], write: Write, limit: int
+) -> str:
+    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the *order* of the parts."""
+    kept: dict[str, Sequence[object]] = {part: list(wanted[part]) for part in order}
+    text = write({**fixed, **kept})
+    if count(text) <= limit:
+        return text
+    kept = {part: [] for part in order}
+    text = write({**fixed, **kept})
+    for part in order:
+        for entry in wanted[part]:
+            tried = {**kept, part: [*kept[part], entry]}
+            longer = write({**fixed, **tried})
+            if count(longer) <= limit:
+                kept, text = tried, longer
+    return text
 
 
-def _compact_text(task: str, kept: Mapping[str, list[str]], language: str) -> str:
-    none = _WORDS.get(language, _WORDS["en"])[0]
+def whole(text: str, limit: int) -> str:
+    """Return *text* on one line with at most *limit* 字: whole sentences, or where the first is too long its clauses.
 
-    def listed(part: str) -> str:
-        return "\n".join(f"- {entry}" for entry in kept[part]) or f"- {none}"
-
-    def joined(part: str) -> str:
-        return "; ".join(kept[part]) or none
-
-    return (
-        f"{TITLE}\n\n{TASK}{task or none}\n\n{DECIDED}\n{listed('decided')}\n\n{RULES}\n{listed('rules')}\n\n"
-        f"{PROGRESS}\n- {DONE}: {joined('done')}\n- {DOING}: {joined('doing')}\n- {OPEN}: {joined('open')}\n\n"
-        f"{ANCHORS}\n{listed('anchors')}\n"
-    )
-
-
-def _titles(candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str) -> list[str]:
-    """Return the candidates of *kinds* in the order of the kinds, with their reasons if *reason* names the word."""
-    chosen = sorted((c for c in candidates if c.kind in kinds), key=lambda c: kinds.index(c.kind))
-    return [
-        f"{c.title} ({reason}: {clip(c.why, 80)})" if reason and c.why and c.why not in c.title else c.title
-        for c in chosen
-    ]
-
-
-def _cited(anchor: Record | str) -> str:
-    return f"[{anchor}]" if isinstance(anchor, str) else f"[{anchor.id}] {clip(anchor.title, 60)}"
-
-
-def _latest(transcript: Transcript) -> list[str]:
-    """Return the last prompt, or what the agent said last if there was only one: without a task list that must do."""
-    prompts = [prompt for message in transcript.messages if (prompt := asked(message))]
-    if len(prompts) > 1 and prompts[-1] != task_of(transcript):
-        return [first_sentence(prompts[-1])]
-    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
-    spoken = (plain(clip(row, 120)) for text in told[-1:] for row in sentences(text))
-    return [row for row in spoken if count(row) > 3][:1]
-
-
-def _shortened(text: str, limit: int) -> str:
-    """Return *text* on one line with at most *limit* 字, cut at its end, and without the brackets of the headings."""
-    line = one_line(clip(text, 8 * limit).replace("【", "[").replace("】", "]"))
-    if count(line) <= limit:
+    A single clause that is too long ends at a word, with "…". The brackets of the headings become plain ones.
+    """
+    line = one_line(text[: 12 * limit + 200].replace("【", "[").replace("】", "]"))
+    if count(line) <= limit and len(text) <= 12 * limit + 200:
         return line
+    for ends, mark in ((_SENTENCE, ""), (_CLAUSE, "…")):
+        fits = [match for match in ends.finditer(line) if count(line[: match.end()]) <= limit]
+        if fits and count(line[: fits[-1].start()]):
+            return line[: fits[-1].end()] if not mark else line[: fits[-1].start()].rstrip() + mark
     low, high = 0, len(line)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count(line[:middle]) <= limit else (low, middle - 1)
     while low and count(line[:low]) > limit:
         low -= 1
+    while low > 1 and _WITHIN.match(line, low - 1):
+        low -= 1
     return line[:low].rstrip() + "…"
 
 
-def _todos(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    items = given.get("todos")
-    for item in items if isinstance(items, list) else []:
-        if isinstance(item, dict) and (text := _word(item, "content") or _word(item, "subject")):
-            yield text, _word(item, "status")
+def _sentences(text: str) -> list[str]:
+    found, at = [], 0
+    line = one_line(text[:2000])
+    for match in _SENTENCE.finditer(line):
+        found.append(line[at : match.end()].strip())
+        at = match.end()
+    return [whole(row, _ENTRY) for row in [*found, line[at:].strip()] if row][:3]
 
 
-def _update(tasks: dict[str, tuple[str, str]], given: Mapping[str, Any]) -> None:
-    number = str(given.get("taskId", ""))
-    if number in tasks:
-        subject, status = tasks[number]
-        tasks[number] = (_word(given, "subject") or subject, _word(given, "status") or status)
+def _shortened(rows: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(whole(row, _ENTRY) for row in rows if row.strip()))
 
 
-def _word(given: Mapping[str, Any], key: str) -> str:
-    value = given.get(key)
-    return value if isinstance(value, str) else ""
+def _methods(transcript: Transcript) -> list[str]:
+    """Return the last sentences in which the agent says how it goes about it, the newest first."""
+    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
+    rows = [
+        row
+        for text in told[-30:]
+        for row in _sentences(text)
+        if _INTENT.search(row) and count(row) > 4 and not row.endswith(":")
+    ]
+    return rows[::-1][:2]
+
+
+def _plans(transcript: Transcript) -> list[str]:
+    plans = [call.input.get("plan") for m in transcript.messages for call in m.calls if call.name == "ExitPlanMode"]
+    return [plan.strip().splitlines()[0].lstrip("# ") for plan in plans if isinstance(plan, str) and plan.strip()]
+
+
+def _interfaces(transcript: Transcript, candidates: Sequence[Candidate]) -> list[str]:
+    return [*(one.title for one in candidates if one.kind == "interface"), *story.signatures(transcript)[-16:]]
+
+
+def _decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "id": ids.get(one.title, ""), "title": one.title, "choice": one.decision or one.title, "why": one.why,
+        "alternatives": one_line(one.alternatives), "quotes": [one_line(e.quote) for e in one.evidence],
+    }  # fmt: skip
+
+
+def _named(path: str, words: Sequence[str]) -> bool:
+    name = path.rpartition("/")[2].lower()
+    return name.endswith((".md", ".txt", ".rst")) and any(word in name for word in words)
+
+
+def _language(paths: Sequence[str]) -> str:
+    known = (_LANGUAGES.get(path.rpartition(".")[2]) for path in paths)
+    return next((name for name in known if name), "python")
+
+
+def _fence(text: str) -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return fence
+
+
+def _titles(candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0) -> list[str]:
+    """Return the candidates of *kinds* in the order of the kinds, with their reasons where *longest* has the room."""
+    chosen = sorted((c for c in candidates if c.kind in kinds), key=lambda c: kinds.index(c.kind))
+    return [f"{c.title} ({reason}: {why})" if (why := _why(c, longest)) else c.title for c in chosen]
+
+
+def _why(candidate: Candidate, longest: int) -> str:
+    room = longest - count(candidate.title) - 1
+    wanted = candidate.why and candidate.why not in candidate.title and room > _LEAST_REASON
+    return whole(candidate.why, room).rstrip("。.") if wanted else ""
+
+
+def _cited(anchor: Record | str) -> str:
+    return f"[{anchor}]" if isinstance(anchor, str) else f"[{anchor.id}] {clip(anchor.title, 60)}"

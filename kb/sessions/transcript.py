@@ -118,7 +118,7 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
             name = kind[:60] if isinstance(kind, str) else "?"
             unknown[name] = unknown.get(name, 0) + 1
         try:
-            messages += _messages(record, number)
+            messages += messages_of(record, number)
         except _Broken as broken:
             skipped.append(Skipped(number, broken.reason))
     times = [time for _, record in records if (time := _text(record.get("timestamp")))]
@@ -204,7 +204,7 @@ def _record(row: bytes) -> dict[str, Any]:
     return record
 
 
-def _messages(record: Mapping[str, Any], number: int) -> Iterator[Message]:
+def messages_of(record: Mapping[str, Any], number: int) -> Iterator[Message]:
     kind, time = record.get("type"), _text(record.get("timestamp"))
     attachment = record.get("attachment")
     if kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":

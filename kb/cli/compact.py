@@ -1,0 +1,27 @@
+"""kb compact."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.door import with_kb
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Show the running session in its compact form.")
+@click.argument("session", default="")
+@with_kb
+def command(kb: KnowledgeBase, session: str) -> None:
+    """Show a running SESSION in its compact form until the use of its context calls for another; 压缩 is the same.
+
+    SESSION is its id or the beginning of it; without it, the session that kb heard of last.
+    """
+    from kb.knowledge.chosen import forced, note
+
+    made = forced(kb, "compact", session)
+    click.echo(made.text, nl=False)
+    for row in (*made.notes, note(kb, "compact")):
+        click.echo(row, err=True)

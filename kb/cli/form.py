@@ -1,0 +1,72 @@
+"""kb form."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from kb.cli.door import opened, usage
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+_LINT = "lint"
+
+
+@click.command(short_help="Print a session in one of its three forms.")
+@click.argument("words", nargs=-1, metavar="[FORM] [SOURCE]")
+@click.option("--for", "situation", default="", help="agent-start (compact), handover (normal) or debug (expanded).")
+@click.option("--percent", type=click.FloatRange(0, 1000), help="How full the context is, to choose the form by.")
+@click.pass_context
+def command(ctx: click.Context, words: tuple[str, ...], situation: str, percent: float | None) -> None:
+    """Print a session in one of its three forms: compact (缩, < 500 字), normal (常, 500 to 2000) or expanded (巨).
+
+    SOURCE is a transcript, or (part of) the name of an archived session; without it, the session that kb heard of last.
+    Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.
+    """
+    if words[:1] == (_LINT,):
+        _lint(words[1:])
+    with opened(ctx) as kb:
+        from kb.knowledge import forming
+
+        form = words[0] if words and words[0] in forming.FORMS else ""
+        rest = words[1:] if form else words
+        if len(rest) > 1 or (situation and (form or situation not in forming.SITUATIONS)):
+            names = ", ".join((*forming.FORMS, _LINT))
+            raise usage(say("give one form ({forms}) or one situation ({situations}), and one source",
+                            forms=names, situations=", ".join(forming.SITUATIONS)))  # fmt: skip
+        wanted = form or forming.SITUATIONS.get(situation, "")
+        _print(kb, wanted, rest[0] if rest else "", -1.0 if percent is None else percent)
+
+
+def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
+    from kb.knowledge import forming
+
+    made = forming.form_wanted(kb, form, source, percent=percent)
+    click.echo(made.text, nl=False)
+    for note in made.notes:
+        click.echo(note, err=True)
+
+
+def _lint(paths: tuple[str, ...]) -> None:
+    """Prove the form in a file, or on stdin, and leave with 1 where it is none."""
+    from kb.cli.door import language_in_use
+    from kb.knowledge.forming import linted
+
+    if len(paths) > 1:
+        raise usage(say("give one form ({forms}) or one situation ({situations}), and one source",
+                        forms=_LINT, situations="FILE"))  # fmt: skip
+    path = paths[0] if paths else "-"
+    with click.open_file(path, encoding="utf-8", errors="replace") as file:
+        form, troubles = linted(file.read())
+    name = "stdin" if path == "-" else os.fspath(path)
+    for trouble in troubles:
+        click.echo(f"{name}:{trouble.line}: {trouble.said.in_language(language_in_use())}")
+    bad = any(not trouble.is_warning for trouble in troubles)
+    if not bad:
+        click.echo(say("{name}: a proper {form} form", name=name, form=form).in_language(language_in_use()), err=True)
+    sys.exit(1 if bad else 0)

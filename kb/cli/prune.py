@@ -1,0 +1,143 @@
+"""kb prune."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from kb.cli.door import json_option, usage, with_kb
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.pruning import Pruned, Wanted
+
+
+class Prune(click.Group):
+    """A group whose first command is meant where none is named: `kb prune FILE` is `kb prune transcript FILE`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first of *args* names, or the first of all with all of *args*."""
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["transcript", *args])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the name of the first command where an option of it, or nothing, comes first."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["transcript", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Prune, short_help="Prune a session's transcript.")
+def command() -> None:
+    """Prune a session's transcript: `kb prune FILE` is `kb prune transcript FILE`."""
+
+
+@command.command("transcript", short_help="Report what can be pruned; write a pruned copy.")
+@click.argument("transcript", required=False, type=click.Path())
+@click.option("--out", default="", type=click.Path(), help="Write the pruned transcript to this file; - is stdout.")
+@click.option("--only", multiple=True, help="Only these: dedup, supersede, errors, truncate; commas or several times.")
+@click.option("--propose", is_flag=True, help="Also list what may be dropped, and drop what is safe.")
+@click.option("--yes", is_flag=True, help="Drop it although the settings ask for confirmation.")
+@click.option("--explain", is_flag=True, help="Name every cut and every text that was kept, and what it costs.")
+@click.option("--percent", type=click.FloatRange(0, 1000), help="How full the context is (default: by the transcript).")
+@json_option
+@click.pass_context
+def transcript_(
+    ctx: click.Context, /, transcript: str | None, out: str, only: tuple[str, ...], propose: bool, yes: bool,
+    explain: bool, percent: float | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Report what is stale in TRANSCRIPT, a JSONL file, and with --out write a copy without it.
+
+    Repeated calls, writes that were read again, inputs of old failures and overlong search results go; the last turns,
+    what cites anchors and files protected by name stay. TRANSCRIPT itself never changes. Without it, the session that
+    kb heard of last. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
+    """
+    from kb.knowledge import pruning
+
+    percent = -1.0 if percent is None else percent
+    trigger = say("context use {percent}%", percent=f"{percent:g}") if percent > 85 else say("asked for")
+    wanted = pruning.Wanted(pruning.strategies_named(only), propose, yes, percent, trigger)
+    kb = _around(ctx)
+    try:
+        if not transcript and kb is None:
+            raise usage(say("{name} is missing", name="TRANSCRIPT"))
+        path = transcript or pruning.latest_transcript(kb) if kb else str(transcript)
+        made = _made(kb, path, out, wanted)
+        if kb and not made.plan.idle:
+            pruning.keep_report(kb, made.report)
+        _show(made, kb.config.language if kb else "en", explain=explain, as_json=as_json, to_stderr=out == "-")
+    finally:
+        if kb:
+            kb.close()
+
+
+def _around(ctx: click.Context) -> KnowledgeBase | None:
+    """Return the knowledge base in use, if there is one."""
+    from kb.cli.door import opened
+    from kb.errors import NoKnowledgeBase
+
+    try:
+        return opened(ctx)
+    except NoKnowledgeBase:
+        if ctx.find_root().obj:
+            raise
+        return None
+
+
+def _made(kb: KnowledgeBase | None, path: str, out: str, wanted: Wanted) -> Pruned:
+    from kb.knowledge import pruning
+
+    settings = pruning.settings_at(kb.root if kb else "")
+    more: dict[str, Any] = {"config": kb.config, "now": kb.now()} if kb else {}
+    if out and out != "-":
+        return pruning.write_copy(path, out, settings, wanted, **more)
+    return pruning.prune(path, settings, wanted, out=(sys.stdout.buffer,) if out else (), **more)
+
+
+def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stderr: bool) -> None:
+    if as_json:
+        plan = made.plan
+        cuts = [{**cut._asdict(), "value": None, "saved": cut.saved} for cut in plan.cuts]
+        print_json({**plan._asdict(), "cuts": cuts, "saved": plan.saved, "percent_after": plan.percent_after,
+                    "proposals": [one._replace(cut=one.cut._replace(value=None)) for one in made.proposals],
+                    "dropped": made.dropped})  # fmt: skip
+        return
+    from kb.knowledge.pruning import told
+
+    click.echo(told(made, language, explain=explain), err=to_stderr, nl=False)
+
+
+@command.command("report", short_help="Show the newest report.")
+@with_kb
+def report(kb: KnowledgeBase) -> None:
+    """Show the report of the newest pruning."""
+    from kb.knowledge import pruning
+
+    click.echo(pruning.last_report(kb), nl=False)
+
+
+@command.command("config", short_help="Show or check the settings of pruning.")
+@click.option("--check", "is_check", is_flag=True, help="Only prove the file; 2 where it cannot be used.")
+@click.argument("file", required=False, type=click.Path())
+@click.pass_context
+def config_(ctx: click.Context, is_check: bool, file: str | None) -> None:
+    """Print every key of dcp-config.yaml with the value that holds, as such a file; or prove FILE.
+
+    The file stands at the root of the knowledge base, beside kb.toml.
+    """
+    from kb.knowledge import pruning
+
+    kb = None if file else _around(ctx)
+    settings = pruning.settings_in(file) if file else pruning.settings_at(kb.root if kb else os.getcwd())
+    if kb:
+        kb.close()
+    if not is_check:
+        click.echo(pruning.settings_text(settings), nl=False)

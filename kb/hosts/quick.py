@@ -1,0 +1,79 @@
+"""Tell without opening anything that an event has no answer: hooks at tool calls come by the hundred."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+SEARCHES = frozenset({"Glob", "Grep"})
+SETTINGS = "dcp-config.yaml"
+CHUNK, PATHS = 1000, 200
+"""What the settings say where their file does not."""
+_LEAST = 4000
+"""Bytes of a search's result below which no setting shortens it."""
+_LARGE = 400_000
+"""Bytes of a transcript below which no context is full to 70 %."""
+_BLOCK = 1 << 20
+
+
+def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
+    """Tell whether *event* can be answered with nothing right away."""
+    if event == "UserPromptSubmit":
+        return not str(payload.get("prompt") or "").strip()
+    if event == "PreToolUse":
+        usual = not os.path.exists(os.path.join(root, SETTINGS))
+        return not _reads_much(payload, usual=usual) and not _fills_up(payload, root)
+    if event == "PostToolUse":
+        short = payload.get("tool_name") not in SEARCHES or _is_short(payload.get("tool_response"))
+        return short and not _fills_up(payload, root)
+    return False
+
+
+def _fills_up(payload: Mapping[str, Any], root: str) -> bool:
+    """Tell whether the context may be filling up and the session was not told so: by the size of its transcript."""
+    path, session = payload.get("transcript_path"), payload.get("session_id")
+    if not isinstance(path, str) or not isinstance(session, str):
+        return False
+    try:
+        large = os.stat(path).st_size > _LARGE
+    except (OSError, ValueError):
+        return False
+    return large and not os.path.exists(os.path.join(root, ".kb", "active", session, "lights.json"))
+
+
+def _reads_much(payload: Mapping[str, Any], *, usual: bool) -> bool:
+    given = payload.get("tool_input")
+    if payload.get("tool_name") != "Read" or not isinstance(given, dict) or given.get("limit") is not None:
+        return False
+    path = given.get("file_path")
+    return isinstance(path, str) and lines_in(path, CHUNK if usual else 1) > (CHUNK if usual else 1)
+
+
+def lines_in(path: str, enough: int) -> int:
+    """Return how many lines the text file *path* has, counted up to *enough* and a block; 0 where it is none."""
+    try:
+        if not os.path.isfile(path):
+            return 0
+        found = 0
+        with open(path, "rb") as file:
+            while found <= enough and (block := file.read(_BLOCK)):
+                if b"\0" in block:
+                    return 0
+                found += block.count(b"\n")
+        return found
+    except (OSError, ValueError):
+        return 0
+
+
+def _is_short(response: object) -> bool:
+    if isinstance(response, dict):
+        names = response.get("filenames")
+        if isinstance(names, list) and len(names) > PATHS:
+            return False
+        return len(str(response)) < _LEAST
+    return not isinstance(response, str) or len(response) < _LEAST

@@ -1,0 +1,94 @@
+"""Prove a form that somebody wrote: its sections, its length, its references (RUYI-55)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kb.patterns import regex
+from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL, NORMAL_LEAST, NORMAL_LIMIT
+from kb.text import count
+from kb.values import NamedTuple
+from kb.words import Said, say
+
+TITLES = {COMPACT: "## 🔸 缩形态上下文", NORMAL: "## 🔹 常形态上下文", EXPANDED: "## 🔶 巨形态上下文"}
+SECTIONS = {
+    COMPACT: ("【任务】", "【已决策】", "【约束】", "【当前进度】", "【锚点引用】"),
+    NORMAL: ("### 任务背景", "### 已完成工作", "### 关键决策", "### 当前焦点", "### 接口约定", "### 注意事项",
+             "### 锚点索引"),
+    EXPANDED: ("### 完整会话历史", "### 所有决策及讨论", "### 完整代码变更", "### 问题与解决", "### 用户偏好记录",
+               "### 完整锚点列表"),
+}  # fmt: skip
+"""The headings of each form, in order (SHI-10, SHI-12, RUYI-02, RUYI-03)."""
+BULLETS = {
+    COMPACT: (("- 已完成:",), ("- 进行中:",), ("- 待处理:",)),
+    NORMAL: (("- 目标:", "- goal:"), ("- 方法:", "- method:"), ("- 进展:", "- progress:"), ("- 问题:", "- problem:")),
+    EXPANDED: (),
+}
+TYPES = {"决策": "D", "约束": "C", "接口": "I", "问题": "P", "偏好": "U", "模式": "M"}
+"""What a typed reference may name: `接口: [I001] …`."""
+_TYPED = regex(r"^-\s*(决策|约束|接口|问题|偏好|模式)\s*[:：]\s*(.*)$")
+_REFERENCE = regex(r"\[(?:[\w.-]{1,100}:)?([A-Z]{1,2})([0-9]+)\]")
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a form, and where."""
+
+    line: int
+    said: Said
+    is_warning: bool = False
+
+
+def troubles(text: str) -> tuple[str, list[Trouble]]:
+    """Return which form *text* is ("" for none) and what is wrong with it, by line."""
+    rows = text.replace("\r\n", "\n").split("\n")
+    for form, title in TITLES.items():
+        starts = [number for number, row in enumerate(rows) if row.strip() == title]
+        if starts:
+            end = next((n for n in range(starts[0] + 1, len(rows)) if rows[n].startswith("## ")), len(rows))
+            found = [*_sections(form, rows, starts[0], end), *_size(form, rows[starts[0] : end], starts[0])]
+            found += _references(rows, starts[0], end) if form != EXPANDED else []
+            return form, sorted(found, key=lambda one: one.line)
+    return "", [Trouble(1, say("none of the titles stands here: {titles}", titles=", ".join(TITLES.values())))]
+
+
+def _sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[Trouble]:
+    last = start
+    for heading in SECTIONS[form]:
+        places = [number for number in range(start, end) if rows[number].startswith(heading)]
+        if not places:
+            yield Trouble(last + 1, say("the section {heading} is missing", heading=heading))
+            continue
+        if len(places) > 1:
+            yield Trouble(places[1] + 1, say("the section {heading} stands here twice", heading=heading))
+        if places[0] < last:
+            yield Trouble(places[0] + 1, say("the section {heading} is out of order", heading=heading))
+        last = max(last, places[0])
+    for words in BULLETS[form]:
+        if not any(rows[number].replace("：", ":").startswith(words) for number in range(start, end)):
+            yield Trouble(start + 1, say("the line {words} is missing", words=words[0]))
+    if form == COMPACT and any(row.strip() == "【任务】" for row in rows[start:end]):
+        yield Trouble(start + 1, say("the task is empty"))
+
+
+def _size(form: str, rows: Sequence[str], start: int) -> Iterator[Trouble]:
+    size = count("\n".join(rows))
+    if form == COMPACT and size > LIMIT:
+        yield Trouble(start + 1, say("the compact form has {size} 字; it must have fewer than {most}",
+                                     size=size, most=LIMIT + 1))  # fmt: skip
+    if form == NORMAL and not NORMAL_LEAST <= size <= NORMAL_LIMIT:
+        problem = say("the normal form has {size} 字; it should have {least} to {most}", size=size, least=NORMAL_LEAST,
+                      most=NORMAL_LIMIT)  # fmt: skip
+        yield Trouble(start + 1, problem, is_warning=size < NORMAL_LEAST)
+
+
+def _references(rows: Sequence[str], start: int, end: int) -> Iterator[Trouble]:
+    for number in range(start, end):
+        for match in _REFERENCE.finditer(rows[number]):
+            if len(match.group(2)) < 3:
+                yield Trouble(number + 1, say("{reference} is no id: it has three digits or more",
+                                              reference=match.group()))  # fmt: skip
+        typed = _TYPED.match(rows[number])
+        letters = [match.group(1) for match in _REFERENCE.finditer(typed.group(2))] if typed else []
+        if typed and letters and TYPES[typed.group(1)] not in letters:
+            yield Trouble(number + 1, say("{type} names an anchor whose id begins with {letter}",
+                                          type=typed.group(1), letter=TYPES[typed.group(1)]))  # fmt: skip

@@ -1,0 +1,294 @@
+"""What happened in a session, gathered for its forms: nothing is made up, everything stands in the transcript."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+
+from kb.patterns import regex
+from kb.sessions.prose import plain, relative, sentences
+from kb.sessions.transcript import AGENT, DELEGATED, SUMMARY, Message, ToolCall, ToolResult, Transcript, asked, said
+from kb.text import clip, count, one_line
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_CREATED = regex(r"#(\d{1,9})\b")
+_COMMIT = regex(r"git commit\b[^\n]*?\s-m\s*[\"'](?:\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n)?\s*([^\n\"']+)")
+_SIGNATURE = regex(
+    r"^[ \t]*((?:export\s+|default\s+|pub(?:\([a-z]+\))?\s+|public\s+|static\s+|async\s+|abstract\s+)*"
+    r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
+    r"\s*(?:\bdo|[{:]|=>)?[ \t]*$",
+    8,
+)
+_CODE = regex(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")
+_TEST = regex(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
+_PRIVATE = regex(r" (?:_|test_|test$)")
+_NEXT = regex(
+    r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
+    r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
+    2,
+)
+_ALL_DONE = regex(
+    r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
+    r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
+    r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
+    2,
+)
+_NOISE = regex(r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", 2)
+
+
+class Progress(NamedTuple):
+    """What is done, under way and open, by the session's own list."""
+
+    done: tuple[str, ...] = ()
+    doing: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+
+
+class Edit(NamedTuple):
+    """One change of a file."""
+
+    path: str
+    line: int
+    is_new: bool
+    added: int
+    removed: int
+    diff: str
+
+
+class Failure(NamedTuple):
+    """A call that failed."""
+
+    what: str
+    error: str
+    line: int
+    mended: str
+    """What went well later in its place; "" for nothing."""
+
+
+def task_of(transcript: Transcript) -> str:
+    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
+    prompts = prompts_of(transcript)
+    telling = [prompt for prompt in prompts if count(prompt) >= 3]
+    if telling or prompts:
+        return (telling or prompts)[0]
+    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
+    return given[0] if given else ""
+
+
+def prompts_of(transcript: Transcript) -> list[str]:
+    """Return what a person asked, in order."""
+    return [prompt for message in transcript.messages if (prompt := asked(message))]
+
+
+def progress(transcript: Transcript) -> Progress:
+    """Return the latest state of the session's task list, whichever tool kept it."""
+    todos: list[tuple[str, str]] = []
+    tasks: dict[str, tuple[str, str]] = {}
+    answers = {result.id: result.text for message in transcript.messages for result in message.results}
+    for message in transcript.messages:
+        for call in message.calls:
+            if call.name == "TodoWrite":
+                todos = list(_todos(call.input))
+            elif call.name == "TaskCreate" and (subject := _word(call.input, "subject")):
+                number = _CREATED.search(answers.get(call.id, ""))
+                tasks[number.group(1) if number else str(len(tasks) + 1)] = (subject, "pending")
+            elif call.name == "TaskUpdate":
+                _update(tasks, call.input)
+    items = list(tasks.values()) or todos
+    return Progress(
+        tuple(text for text, status in items if status == "completed"),
+        tuple(text for text, status in items if status == "in_progress"),
+        tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
+    )
+
+
+def where_it_stands(transcript: Transcript) -> Progress:
+    """Return what is done, under way and open: by the session's own list, else by its commits and last words."""
+    kept = progress(transcript)
+    if any(kept):
+        return kept
+    done, doing = commits(transcript), _latest(transcript)
+    if finished := _finished(transcript):
+        done, doing = [*done, finished], []
+    return Progress(tuple(done), tuple(doing), tuple(_next_steps(transcript)))
+
+
+def _finished(transcript: Transcript) -> str:
+    """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
+    since = max((number for number, message in enumerate(transcript.messages) if asked(message)), default=0)
+    told = [text for message in transcript.messages[since:] if message.origin == AGENT for text in said(message)]
+    rows = (plain(one_line(row)) for text in told[:-4:-1] for row in sentences(text))
+    return next((row for row in rows if _ALL_DONE.search(row) and 3 < count(row) < 60 and not _NEXT.search(row)), "")
+
+
+def commits(transcript: Transcript) -> list[str]:
+    """Return the subjects of the commits that were made, in order."""
+    found = []
+    for call, result in paired(transcript):
+        match = _COMMIT.search(_word(call.input, "command")) if call.name == "Bash" else None
+        if match and result and not result.is_error:
+            found.append(one_line(match.group(1)))
+    return list(dict.fromkeys(found))
+
+
+def _latest(transcript: Transcript) -> list[str]:
+    """Return the last prompt, or what the agent said last if there was only one: without a task list that must do."""
+    prompts = prompts_of(transcript)
+    if len(prompts) > 1 and prompts[-1] != task_of(transcript):
+        return [one_line(prompts[-1])]
+    return last_words(transcript)[:1]
+
+
+def last_words(transcript: Transcript) -> list[str]:
+    """Return the sentences that the agent said last, without headings and without announcements."""
+    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
+    rows = [plain(one_line(row)) for text in told[-1:] for row in sentences(text) if row.strip()[:1] not in "#|"]
+    return [row for row in rows if count(row) > 3 and not _NOISE.search(row)] or [r for r in rows if count(r) > 3]
+
+
+def _next_steps(transcript: Transcript) -> Iterator[str]:
+    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
+    for text in told[-2:]:
+        yield from (row for line in sentences(text) if _NEXT.search(row := plain(one_line(line))) and count(row) < 60)
+
+
+def paired(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None]]:
+    """Yield every call with its answer, in order."""
+    answers = {result.id: result for message in transcript.messages for result in message.results}
+    for message in transcript.messages:
+        for call in message.calls:
+            yield call, answers.get(call.id)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def edits(transcript: Transcript) -> list[Edit]:
+    """Return every change that was made to a file by a tool for that."""
+    found = []
+    for call, result in paired(transcript):
+        path = _word(call.input, "file_path") or _word(call.input, "notebook_path")
+        if call.name in ("Edit", "Write", "NotebookEdit") and path and not (result and result.is_error):
+            old = _word(call.input, "old_string")
+            new = _word(call.input, "new_string") or _word(call.input, "content") or _word(call.input, "new_source")
+            found.append(_edit(relative(path, transcript.cwd), call, old, new))
+    return found
+
+
+def _edit(path: str, call: ToolCall, old: str, new: str) -> Edit:
+    rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+    added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
+    return Edit(path, call.line, call.name == "Write", added, removed, "\n".join(rows))
+
+
+def files(changes: Sequence[Edit]) -> list[str]:
+    """Return the changed files, each once, the one changed most first."""
+    sizes: dict[str, int] = {}
+    for change in changes:
+        sizes[change.path] = sizes.get(change.path, 0) + change.added + change.removed
+    return sorted(sizes, key=lambda path: (bool(_TEST.search(path)), -sizes[path]))
+
+
+def signatures(transcript: Transcript) -> list[str]:
+    """Return the signatures that were written into code outside tests, in order, each once, the last one said."""
+    found: dict[str, str] = {}
+    for call, result in paired(transcript):
+        path = _word(call.input, "file_path")
+        if call.name not in ("Edit", "Write") or not _CODE.search(path) or _TEST.search(relative(path, transcript.cwd)):
+            continue
+        new = _word(call.input, "new_string") or _word(call.input, "content")
+        if not (result and result.is_error):
+            for match in _SIGNATURE.finditer(new):
+                row = one_line(match.group(1))
+                found[row.partition("(")[0]] = row
+    whole = (row for row in found.values() if row.count("(") == row.count(")"))
+    return [row for row in whole if not _PRIVATE.search(row.partition("(")[0])]
+
+
+# -- problems --------------------------------------------------------------------------------------
+
+
+def failures(transcript: Transcript) -> list[Failure]:
+    """Return the calls that failed, with what went well later in their place."""
+    calls = list(paired(transcript))
+    found = []
+    for number, (call, result) in enumerate(calls):
+        if result is None or not result.is_error or result.text.startswith("The user doesn't want"):
+            continue
+        later = (c for c, r in calls[number + 1 :] if r and not r.is_error and _same_aim(call, c))
+        mended = next(later, None)
+        found.append(Failure(called(call), _error(result.text), call.line, called(mended) if mended else ""))
+    return found
+
+
+def _same_aim(one: ToolCall, other: ToolCall) -> bool:
+    if one.name != other.name:
+        return False
+    if path := _word(one.input, "file_path"):
+        return path == _word(other.input, "file_path")
+    words, others = (_word(call.input, "command").split()[:3] for call in (one, other))
+    return len(words) > 1 and words == others
+
+
+def called(call: ToolCall, limit: int = 100) -> str:
+    """Return *call* as a person knows it."""
+    given = next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
+    return f"{call.name} {clip(given.strip().splitlines()[0] if given.strip() else '', limit)}".strip()
+
+
+def _error(text: str) -> str:
+    rows = [row.strip() for row in text.replace("<tool_use_error>", "").splitlines() if row.strip()]
+    telling = [row for row in rows if not row.startswith("Exit code")]
+    return clip((telling or rows or [""])[0].removesuffix("</tool_use_error>"), 160)
+
+
+# -- the whole -------------------------------------------------------------------------------------
+
+
+def history(transcript: Transcript) -> list[dict[str, Any]]:
+    """Return everything that was said and called, in order: who, when and what."""
+    answers = {result.id: result for message in transcript.messages for result in message.results}
+    return [entry for message in transcript.messages for entry in _entries(message, answers)]
+
+
+def _entries(message: Message, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
+    when = message.time[:16].replace("T", " ")
+    if (prompt := asked(message)) or message.origin in (DELEGATED, SUMMARY):
+        text = prompt or "\n\n".join(message.texts)
+        yield {"who": "person" if prompt else message.origin, "time": when, "line": message.line, "text": _quoted(text)}
+    if message.origin == AGENT:
+        for text in said(message):
+            yield {"who": "agent", "time": when, "line": message.line, "text": _quoted(text)}
+        for call in message.calls:
+            result = answers.get(call.id)
+            bad = result is not None and result.is_error
+            about = f" — {_error(result.text)}" if result and bad else ""
+            told = f"{called(call, 160)}{about}"
+            yield {"who": "tool", "time": when, "line": call.line, "text": told, "failed": bad}
+
+
+def _quoted(text: str) -> str:
+    """Return *text* as a quotation, so that headings and fences in it are none of the form's."""
+    return "\n".join(f"> {row}".rstrip() for row in text.strip().splitlines())
+
+
+def _todos(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    items = given.get("todos")
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, dict) and (text := _word(item, "content") or _word(item, "subject")):
+            yield text, _word(item, "status")
+
+
+def _update(tasks: dict[str, tuple[str, str]], given: Mapping[str, Any]) -> None:
+    number = str(given.get("taskId", ""))
+    if number in tasks:
+        subject, status = tasks[number]
+        tasks[number] = (_word(given, "subject") or subject, _word(given, "status") or status)
+
+
+def _word(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key)
+    return value if isinstance(value, str) else ""
