@@ -983,6 +983,23 @@ DOORS: dict[str, str] = {
         "该目录里有 wiki 以外的内容，生成时会被删除"
     ),
     "name an empty or a new folder": "请指定一个空目录或新目录",
+    "unknown": "未知",
+    "By status": "按状态",
+    "Pages": "页",
+    "This leads to:": "前往：",
+    "{words}: no such record": "{words}：查无此记录",
+    "the link {target} leads nowhere": "链接 {target} 没有目标",
+    "In place of one another": "取代关系",
+    "Similar records": "相似记录",
+    "History": "历史",
+    "Facts": "事实",
+    "No longer in force. Read instead:": "已失效，请改看：",
+    "Stands beside": "并存",
+    "Former ids": "曾用编号",
+    "Copy for an agent": "复制给智能体",
+    "what else governs it": "还有哪些记录约束它",
+    "Permalink": "固定链接",
+    "Edit this": "编辑本条",
 }
 
 ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS}

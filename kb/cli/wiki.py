@@ -19,7 +19,7 @@ def command() -> None:
 
 @command.command("build", short_help="Build the wiki.")
 @click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
-@click.option("--strict/--no-strict", default=True, show_default=True, help="Take warnings of mkdocs for errors.")
+@click.option("--strict/--no-strict", default=False, help="Fail where a citation or a link leads nowhere.")
 @with_kb
 def build(kb: KnowledgeBase, out: str, strict: bool) -> None:
     """Build the wiki as files that a browser opens, and print the path of the first page."""
@@ -27,7 +27,7 @@ def build(kb: KnowledgeBase, out: str, strict: bool) -> None:
 
     kb.records()
     name_broken(kb)
-    click.echo(built(kb, out, strict))
+    click.echo(built(kb, out, strict, lambda words: click.echo(words, err=True)))
 
 
 @command.command("serve", short_help="Serve the wiki.")
