@@ -964,7 +964,6 @@ DOORS: dict[str, str] = {
     ),
     "… and {number} more.": "……还有 {number} 条。",
     "Nothing has been written yet.": "还没有任何记录。",
-    "Open questions": "待决问题",
     "Newest": "最新",
     "Timeline": "时间线",
     "Undated": "无日期",
@@ -1000,6 +999,32 @@ DOORS: dict[str, str] = {
     "what else governs it": "还有哪些记录约束它",
     "Permalink": "固定链接",
     "Edit this": "编辑本条",
+    "Health": "健康",
+    "Finding": "发现",
+    "Next step": "下一步",
+    "Rule": "规则",
+    "Warnings": "警告",
+    "Nothing to complain of.": "一切正常。",
+    "open reviews": "个评审待决",
+    "records to be verified": "条记录待验证",
+    "candidates in the inbox": "条候选在收件箱",
+    "errors that kb check finds": "个 kb check 错误",
+    "For a person to decide": "等人决定",
+    "Changed last week": "近一周变更",
+    "Each is a branch that contradicts what holds: merging it accepts it, closing it rejects it.": (
+        "每个评审是一条与现行记录相矛盾的分支：合并即采纳，关闭即否决。"
+    ),
+    "No review is open.": "没有待决的评审。",
+    "The gate keeps these back until a second session says the same, or a person lets them through.": (
+        "这些候选被门槛拦下，等另一次会话再次提到，或由人放行。"
+    ),
+    "seen in sessions: {n}": "见于会话：{n}",
+    "Reviews": "评审",
+    "Inbox": "收件箱",
+    "open a pull request": "打开合并请求",
+    "open: {age}": "已开：{age}",
+    "proposed": "提议",
+    "Nothing waits below the gate.": "门槛下没有候选。",
 }
 
 ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS}

@@ -10,17 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb.checking.findings import Finding
 from kb.config import Config
 from kb.kinds import KINDS, section_label
+from kb.knowledge.inbox import Held
+from kb.knowledge.review import Review, Sides
 from kb.knowledge.story import Story, Version
-from kb.record import Record, Section, Status
+from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
 from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
 from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
+from kb.words import say
 
+TODAY = "2026-05-09"
 ATTACK = '<script>document.title="taken"</script><img src=x onerror=alert(1)>'
 
 
@@ -281,7 +286,7 @@ def test_history_shows_what_changed_word_by_word() -> None:
 
 def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
     one = record("D001", scope="project/shop", impact=("src/a b.py", "../../x"), path="content/D001-x.md")
-    told = Story({}, "https://github.com/o/r/edit/main/", {"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    told = Story({}, "https://github.com/o/r/edit/main/", code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
     known = made(one, story=told)
     seen = Seen(html_of(known["anchors/projects/shop/D001.md"], known))
     assert "https://github.com/o/r/blob/HEAD/src/a%20b.py" in seen.hrefs
@@ -367,20 +372,75 @@ def test_the_timeline_goes_by_month() -> None:
     assert Seen(html_of(known["timeline.md"], known)).headings == ["Timeline", "2026-05", "2026-03", "Undated"]
 
 
-def test_home_counts_and_asks() -> None:
+def test_home_counts_and_says_what_waits_for_a_person() -> None:
     many = [record(f"D{n:03}", f"question {n}") for n in range(1, 23)]
-    known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"))
-    text = known["index.md"].text
-    assert "Records: 23 · Sessions: 0" in text
-    assert "… and 2 more." in text
-    assert text.index("C001 settled") > text.index("## Newest")
-    assert Seen(html_of(known["index.md"], known)).cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
+    bad = Finding("vague", "error", "p.md", 3, say("vague"), say("be clear"))
+    known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"), findings=[bad], today=TODAY)
+    seen = Seen(html_of(known["index.md"], known))
+    assert "Records: 23 · Sessions: 0" in seen.text
+    assert seen.cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
+    assert seen.headings[1:] == ["For a person to decide", "Newest", "Timeline"]
+    assert "22 records to be verified" in seen.text and "1 errors that kb check finds" in seen.text
+    assert "statuses.md#to-be-verified" in seen.hrefs and "reviews.md" not in seen.hrefs
+    assert seen.text.index("C001 settled") > seen.text.index("Newest")
+
+
+def test_home_names_what_changed_in_the_last_seven_days() -> None:
+    days = ("2026-05-09", "2026-05-03", "2026-05-02")
+    story = Story({f"{day}.md": (Version("c", f"{day}T10:00:00Z", "Ann", "", "s"),) for day in days})
+    records = [record(f"D00{n}", f"changed {day}", path=f"{day}.md") for n, day in enumerate(days, 1)]
+    known = made(*records, story=story, today=TODAY)
+    parts = known["index.md"].parts
+    changed = parts[parts.index("## Changed last week") + 1]
+    assert changed.index("changed 2026-05-09") < changed.index("changed 2026-05-03")
+    assert "changed 2026-05-02" not in changed
+
+
+def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
+    old = record("D001", "Wait 5 seconds", status="accepted", decision="Wait 5 seconds <b>.")
+    new = record("D002", f"Wait 30 seconds {ATTACK}", status="accepted", decision="Wait 30 seconds <b>.")
+    review = Review("kb/review/D002-wait", "c", "p.md", "2026-05-06T10:00:00Z", new, ("D001",), "codex", "s1")
+    sides = Sides(review, (old,), "", f"it says 30\n{ATTACK}\n\nKb-Op: review")
+    known = made(old, reviews=[sides], today=TODAY, story=Story(request="https://github.com/o/r/compare/"))
+    seen = Seen(html_of(known["reviews.md"], known))
+    assert "Wait <del>5</del> seconds &lt;b&gt;." in known["reviews.md"].text
+    assert "Wait <ins>30</ins> seconds &lt;b&gt;." in known["reviews.md"].text
+    assert "open: 3 days" in seen.text and "it says 30" in seen.text and "Kb-Op" not in seen.text
+    assert "https://github.com/o/r/compare/kb%2Freview%2FD002-wait" in seen.hrefs
+    assert "anchors/global/D001.md" in seen.hrefs and "kb review accept D002-wait" in seen.text
+    assert not seen.tags - TAGS
+
+
+def test_the_inbox_shows_what_is_held_and_why() -> None:
+    candidate = Candidate("decision", f"Book refunds {ATTACK}", "As a new row.", evidence=(Evidence("we book"),))
+    held = Held("8a71abfa7c30", candidate, ({"session": "s", "day": "2026-05-01"},), ("below the gate",))
+    known = made(held=[held])
+    seen = Seen(html_of(known["inbox.md"], known))
+    for words in ("As a new row.", "we book", "below the gate", "2026-05-01", "kb inbox promote 8a71abfa7c30"):
+        assert words in seen.text
+    assert not seen.tags - TAGS
+
+
+def test_health_names_the_record_the_finding_and_the_next_step() -> None:
+    found = [
+        Finding("vague", "warning", "a.md", 3, say("vague {t}", t=ATTACK), say("be clear")),
+        Finding("lost", "error", "b.md", 1, say("lost"), say("find it")),
+    ]
+    known = made(record("D001", path="a.md"), findings=found)
+    seen = Seen(html_of(known["health.md"], known))
+    assert seen.headings == ["Health", "Errors (1)", "Warnings (1)"]
+    assert seen.cells[4:8] == ["b.md:1", "lost", "find it", "lost"]
+    assert "anchors/global/D001.md" in seen.hrefs
+    assert not seen.tags - TAGS
 
 
 def test_an_empty_knowledge_base_has_a_wiki() -> None:
     known = made()
     assert "Nothing has been written yet." in known["index.md"].text
     assert "No session is archived yet." in known["sessions/index.md"].text
+    assert "No review is open." in known["reviews.md"].text
+    assert "Nothing waits below the gate." in known["inbox.md"].text
+    assert "Nothing to complain of." in known["health.md"].text
 
 
 def test_a_session_page_shows_the_compact_form() -> None:
@@ -443,21 +503,13 @@ TAGS = frozenset(
         "time",
         "details",
         "summary",
+        "meter",
+        "ins",
+        "del",
     }
 )
-ATTRIBUTES = {
-    "href",
-    "id",
-    "class",
-    "title",
-    "start",
-    "style",
-    "data-search-exclude",
-    "data-kb-list",
-    "data-commit",
-    "role",
-    "aria-current",
-}
+ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
+ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max"}
 
 
 class Seen(HTMLParser):

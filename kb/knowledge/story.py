@@ -48,6 +48,8 @@ class Story(NamedTuple):
     """Path of a record → its versions, newest first."""
     edit: str = ""
     """What stands before the path of a record in the address at which it can be edited; "" where that is not known."""
+    request: str = ""
+    """What stands before the name of a branch in the address at which its pull request is opened, or ""."""
     code: Mapping[str, str] = {}
     """Scope → what stands before a path of its project in the address at which it can be seen."""
 
@@ -66,7 +68,12 @@ def story(kb: KnowledgeBase) -> Story:
     own = _own_address(kb)
     branch = kb.repository.head().ref.removeprefix("refs/heads/")
     edit = _address(own, "edit")
-    return Story(_versions(kb), f"{edit}/{branch}/{kb.repository.prefix}" if edit and branch else "", _code(kb, own))
+    return Story(
+        _versions(kb),
+        f"{edit}/{branch}/{kb.repository.prefix}" if edit and branch else "",
+        _request(own),
+        _code(kb, own),
+    )
 
 
 def _versions(kb: KnowledgeBase) -> dict[str, tuple[Version, ...]]:
@@ -138,6 +145,12 @@ def _address(place: str, what: str) -> str:
     if "github" in host:
         return f"https://{place}/{what}"
     return f"https://{place}/-/{what}" if "gitlab" in host else ""
+
+
+def _request(place: str) -> str:
+    if "/-/" in _address(place, "edit"):
+        return _address(place, "merge_requests/new?merge_request%5Bsource_branch%5D=")
+    return _address(place, "compare/")
 
 
 def _code(kb: KnowledgeBase, own: str) -> dict[str, str]:

@@ -15,7 +15,14 @@ FORMS = ("compact.md",)
 def gathered(kb: KnowledgeBase) -> Wiki:
     """Return the wiki of *kb*."""
     sessions = [Archive(session, _forms(kb, session.name)) for session in kb.sessions()]
-    told = Told(sessions=sessions, story=story(kb), today=kb.today())
+    told = Told(
+        sessions=sessions,
+        story=story(kb),
+        reviews=[kb.sides(review.branch) for review in kb.reviews()],
+        held=kb.held(),
+        findings=kb.check(),
+        today=kb.today(),
+    )
     return wiki(kb.records(), told, kb.config)
 
 
