@@ -377,9 +377,9 @@ def test_home_counts_and_says_what_waits_for_a_person() -> None:
     bad = Finding("vague", "error", "p.md", 3, say("vague"), say("be clear"))
     known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"), findings=[bad], today=TODAY)
     seen = Seen(html_of(known["index.md"], known))
-    assert "Records: 23 · Sessions: 0" in seen.text
+    assert "Records: 23" in seen.text and "Sessions" not in seen.text
     assert seen.cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
-    assert seen.headings[1:] == ["For a person to decide", "Newest", "Timeline"]
+    assert seen.headings[1:] == ["For a person to decide", "Newest", "Timeline", "For other programs"]
     assert "22 records to be verified" in seen.text and "1 errors that kb check finds" in seen.text
     assert "statuses.md#to-be-verified" in seen.hrefs and "reviews.md" not in seen.hrefs
     assert seen.text.index("C001 settled") > seen.text.index("Newest")
@@ -437,7 +437,7 @@ def test_health_names_the_record_the_finding_and_the_next_step() -> None:
 def test_an_empty_knowledge_base_has_a_wiki() -> None:
     known = made()
     assert "Nothing has been written yet." in known["index.md"].text
-    assert "No session is archived yet." in known["sessions/index.md"].text
+    assert "sessions/index.md" not in known
     assert "No review is open." in known["reviews.md"].text
     assert "Nothing waits below the gate." in known["inbox.md"].text
     assert "Nothing to complain of." in known["health.md"].text

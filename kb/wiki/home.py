@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from kb.record import Status
 from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.feeds import FEED, RECORDS, feed_names
 from kb.wiki.health import HEALTH
-from kb.wiki.labels import STATUSES, badge, entry, items, kind_label, status_word, titled
+from kb.wiki.labels import STATUSES, badge, entry, items, joined, kind_label, scope_label, status_word, titled
 from kb.wiki.markup import plain
 from kb.wiki.waiting import INBOX, REVIEWS
 from kb.wiki.whole import Page, Wiki
@@ -28,6 +29,7 @@ def home_page(wiki: Wiki) -> Page:
     """Return the first page: what there is, what is new, what waits for a person, how to find the rest."""
     records = wiki.library.records
     count = say("Records: {records} · Sessions: {sessions}", records=len(records), sessions=len(wiki.sessions))
+    count = count if wiki.sessions else say("Records: {records}", records=len(records))
     search = say("Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.")
     newest = sorted(range(len(records)), key=lambda place: records[place].date, reverse=True)[:NEWEST]
     parts = [
@@ -39,6 +41,7 @@ def home_page(wiki: Wiki) -> Page:
         *titled(wiki, say("Changed last week"), _changed(wiki)),
         *titled(wiki, say("Newest"), items(entry(wiki, place) for place in newest)),
         *titled(wiki, say("Timeline"), _timeline(wiki)),
+        *titled(wiki, say("For other programs"), _feeds(wiki)),
     ]
     return Page("index.md", tuple(parts), listing=True, name=wiki.word(say("Home")))
 
@@ -85,6 +88,13 @@ def _timeline(wiki: Wiki) -> Html:
         for month, number in counts
     )
     return items(rows, class_="kb-months")
+
+
+def _feeds(wiki: Wiki) -> Html:
+    own = (element("a", scope_label(wiki, scope), href=to(name)) for name, scope in feed_names(wiki).items() if scope)
+    everything = element("a", wiki.word(say("all decisions")), href=to(FEED))
+    rows = (inside("Atom: ", joined(" · ", [everything, *own])), element("a", RECORDS, href=to(RECORDS)))
+    return items(rows)
 
 
 def _counts(wiki: Wiki) -> Html:

@@ -10,7 +10,7 @@ from kb.wiki.health import HEALTH, health_page
 from kb.wiki.home import home_page
 from kb.wiki.lists import list_pages
 from kb.wiki.recordpage import record_page
-from kb.wiki.sessions import session_pages
+from kb.wiki.sessions import SESSIONS, session_pages
 from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
@@ -37,7 +37,7 @@ def navigation(wiki: Wiki) -> list[Chapter]:
         Chapter(wiki.word(say("Kinds")), tuple(listed.uri for listed in wiki.kinds.values())),
         Chapter(wiki.word(say("Scopes")), tuple(listed.uri for listed in wiki.scopes.values())),
         *(Chapter("", (listed.uri,)) for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months)),
-        Chapter("", ("sessions/index.md",)),
+        *([Chapter("", (SESSIONS,))] if wiki.sessions else []),
     ]
 
 

@@ -20,10 +20,11 @@ from mkdocs.utils import get_relative_url, nest_paths
 
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.wiki.files import file_names
+from kb.wiki.files import files as files_of
 from kb.wiki.gather import gathered
 from kb.wiki.markup import bare
 from kb.wiki.pages import Chapter, located, navigation, pages
-from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import Heading, rendered
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
@@ -132,7 +133,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     """Whether the plugin opened it and has to close it."""
     shown: Shown
     urls: Mapping[str, str]
-    """Page of the wiki → its address in the site."""
+    """Page of the wiki → its address, relative to the wiki's top."""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Open the knowledge base and announce what the pages need."""
@@ -161,7 +162,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
                 self.knowledge.close()
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
-        self.shown = Shown(made, folder, self.knowledge.root, {*permalinks(made)})
+        self.shown = Shown(made, folder, self.knowledge.root, file_names(made))
         named = {uri for chapter in navigation(made) for uri in chapter.uris}
         urls: dict[str, str] = {}
         for page in pages(made):
@@ -169,7 +170,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             file = File.generated(config, folder + page.uri, content=page.text, inclusion=inclusion)
             files.append(file)
             KbPage(page, file, config, self.shown)
-            urls[page.uri] = file.url
+            urls[page.uri] = file.url.removeprefix(folder) or "./"
         self.urls = urls
         self._set_nav(config, own, folder, navigation(made))
         self._set_search(files, config)
@@ -200,7 +201,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
-        self._write_permalinks(config.site_dir)
+        self._write_files(config)
         path = os.path.join(config.site_dir, "search", "search_index.json")
         if config.use_directory_urls or not os.path.isfile(path):
             return
@@ -209,14 +210,11 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         with open(path.removesuffix("on"), "w", encoding="utf-8") as file:
             file.write(f"var __index = {index}")
 
-    def _write_permalinks(self, site: str) -> None:
-        made, folder = self.shown.wiki, self.shown.folder
-        for address, places in permalinks(made).items():
-
-            def target(place: int, here: str = folder + address) -> str:
-                return str(get_relative_url(self.urls[made.library.uris[place]], here))
-
-            _write(os.path.join(site, folder + address), forwarding(made, address, places, target))
+    def _write_files(self, config: MkDocsConfig) -> None:
+        folder = self.shown.folder
+        published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
+        for path, text in files_of(self.shown.wiki, self.urls, published):
+            _write(os.path.join(config.site_dir, folder + path), text)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
         """Build again when a record changes."""

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from kb.kinds import section_label
 from kb.record import GLOBAL, Record, Reference, Section
 from kb.short import short
-from kb.text import one_line
+from kb.text import normalise, one_line
 from kb.wiki.elements import Html, closed, element, inside, opened, to
 from kb.wiki.labels import (
     badge,
@@ -46,12 +46,13 @@ class Citing:
 
     def _citation(self, what: Reference) -> str:
         said = f"{what.project}:{what.id}" if what.project else what.id
-        return self._shown(self.wiki.library.find(what, self.scope), f"[{said}]", self._is_hidden(what))
+        return self._shown(self.wiki.library.find(what, self.scope), f"[{said}]", self.wiki.is_hidden(what, self.scope))
 
     def _named(self, words: str, label: str) -> str:
         place = self.wiki.library.named(words, self.scope)
         shown = label or (words if place is None else self.wiki.library.records[place].title)
-        return self._shown(place, shown if place is not None else f"[[{words}]]", self._is_hidden(reference(words)))
+        is_hidden = normalise(words) in self.wiki.hidden_titles or self.wiki.is_hidden(reference(words), self.scope)
+        return self._shown(place, shown if place is not None else f"[[{words}]]", is_hidden)
 
     def _shown(self, place: int | None, words: str, is_hidden: bool) -> str:
         if place is not None:
@@ -62,10 +63,6 @@ class Citing:
             return plain(words)
         self.broken.append(words)
         return plain(f"{words} ⚠️ {self.wiki.word(say('no such record'))}")
-
-    def _is_hidden(self, what: Reference) -> bool:
-        scopes = (GLOBAL if what.project == GLOBAL else f"project/{what.project}",) if what.project else ()
-        return any((scope, what.id) in self.wiki.hidden for scope in scopes or (self.scope, GLOBAL))
 
 
 def record_page(wiki: Wiki, place: int) -> Page:
@@ -223,5 +220,5 @@ def _sources(wiki: Wiki, record: Record) -> Iterable[Html]:
 def _named(wiki: Wiki, words: str, scope: str) -> Html:
     target = wiki.library.find(reference(words), scope)
     if target is None:
-        return inside(words, " ⚠️")
+        return inside(words, "" if wiki.is_hidden(reference(words), scope) else " ⚠️")
     return inside(sign(wiki, wiki.library.records[target].status), " ", record_link(wiki, target))

@@ -11,10 +11,14 @@ from kb.wiki.recordpage import Citing
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
+SESSIONS = "sessions/index.md"
+
 
 def session_pages(wiki: Wiki) -> Iterator[Page]:
-    """Yield the list of sessions, the newest first, and the page of each."""
-    uri = "sessions/index.md"
+    """Yield the list of sessions, the newest first, and the page of each; nothing without any."""
+    if not wiki.sessions:
+        return
+    uri = SESSIONS
     words = (say("Session"), say("Project"), say("Time"), say("Task"))
     rows = [
         [
@@ -25,8 +29,7 @@ def session_pages(wiki: Wiki) -> Iterator[Page]:
         ]
         for (session, _), own in zip(wiki.sessions, wiki.session_uris, strict=True)
     ]
-    text = table([wiki.word(word) for word in words], rows) if rows else wiki.word(say("No session is archived yet."))
-    yield Page(uri, (f"# {wiki.word(say('Sessions'))}", text), listing=True)
+    yield Page(uri, (f"# {wiki.word(say('Sessions'))}", table([wiki.word(word) for word in words], rows)), listing=True)
     for place in range(len(wiki.sessions)):
         yield session_page(wiki, place)
 

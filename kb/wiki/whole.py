@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kb.config import Config
-from kb.record import Record
-from kb.text import one_line
+from kb.record import GLOBAL, Record, Reference
+from kb.text import normalise, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.wiki.labels import status_name
 from kb.wiki.library import Key, Library, kind_order, library, segment
@@ -109,6 +109,8 @@ class Wiki(NamedTuple):
     """Newest first."""
     session_uris: Sequence[str]
     hidden: frozenset[Key]
+    """Scope and id of what is left out."""
+    hidden_titles: frozenset[str]
 
     def word(self, said: Said) -> str:
         """Return *said* in the language of the wiki."""
@@ -117,6 +119,11 @@ class Wiki(NamedTuple):
     def versions(self, record: Record) -> Sequence[Version]:
         """Return the versions of *record*, newest first."""
         return self.told.story.versions.get(record.path, ()) if self.told.story else ()
+
+    def is_hidden(self, what: Reference, scope: str) -> bool:
+        """Tell whether *what*, said in *scope*, is left out of the wiki."""
+        there = GLOBAL if what.project == GLOBAL else f"project/{what.project}"
+        return any((one, what.id) in self.hidden for one in ([there] if what.project else [scope, GLOBAL]))
 
     def session_uri(self, source: str) -> str:
         """Return the page of the session that a record names as its *source* ("host/session"), or ""."""
@@ -147,6 +154,7 @@ def wiki(records: Iterable[Record], told: Told, config: Config) -> Wiki:
         sessions,
         [f"{stem}.md" for stem in _numbered("sessions", (archive.session.name for archive in sessions))],
         frozenset((record.scope, record.id) for record in told.hidden),
+        frozenset(normalise(record.title) for record in told.hidden),
     )
 
 
