@@ -50,6 +50,8 @@ class Config(NamedTuple):
     private_words: tuple[str, ...] = ()
     emails: str = "mask"
     phones: str = "mask"
+    wiki_without: tuple[str, ...] = ()
+    wiki_sessions: str = "hide"
 
     @property
     def masking(self) -> Masking:
@@ -81,6 +83,8 @@ HELP: Mapping[str, str] = {
     "private_words": "Further regular expressions whose matches are masked before anything is stored.",
     "emails": 'Whether e-mail addresses are masked before anything is stored: "mask" or "keep".',
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
+    "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
+    "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -88,6 +92,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "missing": ("propose", "refuse"),
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
+    "wiki_sessions": ("hide", "show"),
 }
 
 

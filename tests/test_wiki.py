@@ -10,14 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb.checking.findings import Finding
 from kb.config import Config
 from kb.kinds import KINDS, section_label
-from kb.record import Record, Section, Status
+from kb.knowledge.inbox import Held
+from kb.knowledge.review import Review, Sides
+from kb.knowledge.story import Story, Version
+from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
 from kb.wiki.markup import anchors, cited, code, link, plain, table
-from kb.wiki.pages import Page, navigation, pages, wiki
+from kb.wiki.pages import located, navigation, pages
+from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
+from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
+from kb.words import say
 
+TODAY = "2026-05-09"
 ATTACK = '<script>document.title="taken"</script><img src=x onerror=alert(1)>'
 
 
@@ -28,6 +36,7 @@ class Archived(NamedTuple):
     project: str = "shop"
     time: str = "2026-05-03T10:10:10"
     task: str = "修复重复扣款"
+    session: str = "s-1"
 
 
 def record(id: str, title: str = "A title", *, decision: str = "Done.", **fields: object) -> Record:
@@ -36,22 +45,39 @@ def record(id: str, title: str = "A title", *, decision: str = "Done.", **fields
     return Record(id, kind, title, sections=(Section("decision", "Decision", decision),), **fields)  # type: ignore[arg-type]
 
 
+class Made(dict[str, Page]):
+    """Pages by their place, with the wiki they belong to."""
+
+    wiki: Wiki
+
+
 def made(
-    *records: Record, language: str = "en", sessions: tuple[Archived, ...] = (), compact: str = ""
-) -> dict[str, Page]:
+    *records: Record, language: str = "en", sessions: tuple[Archived, ...] = (), compact: str = "", **told: object
+) -> Made:
     """Return the pages of *records* by their place."""
-    found = pages(wiki(records, [(session, compact) for session in sessions], Config(language=language)))
-    return {page.uri: page for page in found}
+    archives = [Archive(session, {"compact": compact}) for session in sessions]
+    whole = wiki(records, Told(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
+    found = Made({page.uri: page for page in pages(whole)})
+    found.wiki = whole
+    return found
 
 
-def html_of(page: Page, known: dict[str, Page]) -> str:
+def html_of(page: Page, known: Made) -> str:
     """Return *page* as HTML; a link is good if it leads to a page of *known*."""
 
     def target(href: str) -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(page.uri), unquote(urldefrag(href).url)))
-        return href if href.startswith("#") or path in known else ""
+        own = located(known.wiki, page, href)
+        good = href.startswith("#") or path in known or path.startswith("r/")
+        return os.path.relpath(own, os.path.dirname(page.uri)) if own else href if good else ""
 
-    return rendered(page.text, target, page.unsearched).html
+    return rendered(page.parts, page.uri, target, page.searched).html
+
+
+def facts(page: Page, known: Made) -> dict[str, str]:
+    """Return the table of facts of a record's *page*."""
+    cells = Seen(html_of(page, known)).cells
+    return dict(zip(cells[::2], cells[1::2], strict=True))
 
 
 # -- pieces ---------------------------------------------------------------------------------------
@@ -72,25 +98,32 @@ def html_of(page: Page, known: dict[str, Page]) -> str:
         ("`a` [D001] `[D002]` [D003] `b", "`a` <D001> `[D002]` <D003> `b"),
         ("an open ` tick [D001]", "an open ` tick <D001>"),
         ("```\nopen [D001]", "```\nopen [D001]\n```"),
+        ("[[D001]] [[A title|here]] `[[x]]`", "<<D001>> <<A title|here>> `[[x]]`"),
+        ("if [[ -f x ]]; then", "if [[ -f x ]]; then"),
+        ("[RFC7231] [ES256]", "[RFC7231] [ES256]"),
         ("```", "```\n```"),
         ("~~~~\n~~~", "~~~~\n~~~\n~~~~"),
         ("```\nshut\n```", "```\nshut\n```"),
     ],
 )
 def test_citations_become_links_and_code_stays(text: str, expected: str) -> None:
-    said = cited(text, lambda what: f"<{what.project}:{what.id}>" if what.project else f"<{what.id}>")
+    said = cited(
+        text,
+        lambda what: f"<{what.project}:{what.id}>" if what.project else f"<{what.id}>",
+        lambda words, label: f"<<{words}{'|' * bool(label)}{label}>>",
+    )
     assert said == expected
 
 
 @given(st.text())
 def test_plain_text_shows_exactly_itself(text: str) -> None:
-    shown = Seen(rendered("x" + plain(text), lambda href: "").html).text.strip()
+    shown = Seen(rendered(["x" + plain(text)], "p.md", lambda href: "").html).text.strip()
     assert shown == ("x" + one_line(text)).strip()
 
 
 @given(st.text(min_size=1))
 def test_code_shows_itself_in_a_cell(text: str) -> None:
-    page = rendered(table(["a", "b"], [[code("x" + text), "last"]]), lambda href: "").html
+    page = rendered([table(["a", "b"], [[code("x" + text), "last"]])], "p.md", lambda href: "").html
     seen = Seen(page)
     assert seen.cells == ["a", "b", "x" + one_line("x" + text)[1:], "last"]
 
@@ -136,29 +169,138 @@ def test_a_record_page_says_all_it_knows() -> None:
     page = known["anchors/projects/shop/D002.md"]
     seen = Seen(html_of(page, known))
     assert seen.headings[:2] == ["[D002] 用 FastAPI | 管道", "决策"]
-    facts = dict(zip(seen.cells[::2], seen.cells[1::2], strict=True))
-    values = list(facts.values())
-    assert values[0].startswith("✅")
-    for value in ("决策", "shop", "2026-05-03", "后端 · a|b", "src/a|b.py", "D001 用 Flask", "C001 A title, C009 ⚠️"):
-        assert value in values
-    for value in ("backend.framework: FastAPI", "3", "session 1", "content/anchors/projects/shop/D002-x.md"):
-        assert value in values
+    assert page.parts[1].index("✅ 生效") < page.parts[1].index("决策") < page.parts[1].index("shop")
+    for word in ("2026-05-03", "#后端", "#a|b"):
+        assert word in page.parts[1]
+    told = facts(page, known)
+    assert told["取代"] == "❌ D001 用 Flask"
+    assert told["修订"] == "⚠️ C001 A title, C009 ⚠️"
+    assert told["声明"] == "backend.framework: FastAPI"
+    assert told["出现次数"] == "3" and told["来源"] == "session 1"
+    assert told["文件"] == "content/anchors/projects/shop/D002-x.md"
     assert "人写的：[C001]" in seen.text
     assert not seen.nowhere
 
 
-def test_links_back_are_derived() -> None:
+def test_a_superseded_record_leads_to_its_successors_before_anything_else() -> None:
+    known = made(
+        record("D001", "one", status="superseded"),
+        record("D002", "two", status="superseded", supersedes=("D001",)),
+        record("D003", "three", status="accepted", supersedes=("D002",)),
+    )
+    page = known["anchors/global/D001.md"]
+    seen = Seen(html_of(page, known))
+    assert seen.hrefs[:2] == ["D002.md", "D003.md"]
+    assert page.parts[1].startswith('<div class="kb-over"')
+    chain = page.parts[page.parts.index("## In place of one another") + 1]
+    assert [chain.index(id) for id in ("D001", "D002", "D003")] == sorted(chain.index(f"D00{n}") for n in (1, 2, 3))
+    assert "No longer in force" not in known["anchors/global/D003.md"].text
+
+
+def test_records_that_replace_each_other_are_shown_all_the_same() -> None:
+    known = made(record("D001", supersedes=("D002",)), record("D002", supersedes=("D001",)))
+    assert known["anchors/global/D001.md"].text.count("kb-chain") == 1
+
+
+def test_links_back_come_with_the_sentence_that_cites() -> None:
     known = made(
         record("D001", decision="the old way"),
-        record("D002", supersedes=("D001",), decision="see [D001], again [D001]"),
+        record("D002", supersedes=("D001",), decision="- First. As [D001] says, **wait**. Last. Again [D001]."),
         record("D003", amends=("D001",), scope="project/shop", decision="its own [D003]"),
+        record("D004", decision="这一句不算。依照[D001]办理！后一句也不算。"),
     )
-    seen = Seen(html_of(known["anchors/global/D001.md"], known))
-    facts = dict(zip(seen.cells[::2], seen.cells[1::2], strict=True))
-    assert facts["Superseded by"] == "D002 A title"
-    assert facts["Amended by"] == "D003 A title"
-    assert known["anchors/global/D001.md"].text.count("- ⚠️ [D002") == 1
+    page = known["anchors/global/D001.md"]
+    told = facts(page, known)
+    assert told["Superseded by"] == "D002 A title"
+    assert told["Amended by"] == "D003 A title"
+    cites = page.parts[page.parts.index("## Cited by") + 1]
+    assert cites.count("<blockquote>") == 2
+    assert "<p>As [D001] says, **wait**.</p>" in cites and "<p>依照[D001]办理！</p>" in cites
     assert "Cited by" not in known["anchors/projects/shop/D003.md"].text
+
+
+def test_what_a_record_cites_by_wiki_link_or_file_is_a_link() -> None:
+    known = made(
+        record("D001", "用 Flask", path="content/anchors/global/D001-flask.md", uid="U1"),
+        record("D002", "Other", decision="[[用 Flask]] [[D001|that]] [[D001-flask]] [x](D001-flask.md#why) [[gone]]"),
+        record("D003", "Third", path="content/anchors/global/D003-x.md", decision="[x](D001-flask.md#why) [y](no.md)"),
+    )
+    page = known["anchors/global/D002.md"]
+    seen = Seen(html_of(page, known))
+    assert seen.hrefs.count("D001.md") == 3
+    assert page.broken == ("[[gone]]",)
+    assert "[[gone]] ⚠️ no such record" in seen.text
+    third = Seen(html_of(known["anchors/global/D003.md"], known))
+    assert "D001.md#why" in third.hrefs and third.nowhere == ["no.md"]
+
+
+def test_a_former_id_is_still_cited_and_found() -> None:
+    known = made(
+        record("D005", "moved", uid="U5", extra={"aliases": ["D003"]}, scope="project/shop"),
+        record("D009", "again", uid="U9", extra={"aliases": ["D001"]}),
+        record("D001", "stays", decision="-"),
+        record("C001", decision="[D003]", scope="project/shop"),
+    )
+    assert not known["anchors/projects/shop/C001.md"].broken
+    lasting = permalinks(known.wiki)
+    titles = {address: [known.wiki.library.records[n].title for n in places] for address, places in lasting.items()}
+    assert titles["r/U5/index.html"] == titles["D003/index.html"] == titles["D005/index.html"] == ["moved"]
+    assert titles["anchors/projects/shop/D003.html"] == ["moved"]
+    assert titles["D001/index.html"] == ["stays", "again"]
+    assert "anchors/global/D001.html" not in titles
+
+
+def test_a_permalink_needs_no_script_and_a_doubtful_one_asks() -> None:
+    known = made(record("D001", ATTACK, uid="U1"), record("D001", "other", scope="project/shop"))
+    one = forwarding(known.wiki, "r/U1/index.html", [0], lambda place: "../../anchors/global/D001.html")
+    assert 'content="0; url=../../anchors/global/D001.html"' in one and "<script" not in one and "<img" not in one
+    both = forwarding(known.wiki, "D001/index.html", [0, 1], lambda place: f"x{place}.html")
+    assert "refresh" not in both and 'href="x0.html"' in both and 'href="x1.html"' in both
+
+
+def test_similar_records_share_rare_words() -> None:
+    titles = ["Retry gateway timeouts twice", "Retry gateway timeouts with backoff", "Mask phone numbers in logs"]
+    fillers = [f"Filler {letter}lpha {letter}mega" for letter in "bcdfghjkm"]
+    known = made(*(record(f"D{n:03}", title, decision=title) for n, title in enumerate([*titles, *fillers], 1)))
+    page = known["anchors/global/D001.md"]
+    alike = page.parts[page.parts.index("## Similar records") + 1]
+    assert "D002" in alike and "D003" not in alike
+    assert "Similar records" not in known["anchors/global/D003.md"].text
+
+
+def test_history_shows_what_changed_word_by_word() -> None:
+    before = "---\nid: D001\nstatus: proposed\n---\n<!-- MACHINE_BLOCK_START -->\n# T\n\nWait 5 seconds <b>.\n"
+    after = before.replace("proposed", "accepted").replace("5 seconds", "30 seconds")
+    versions = (
+        Version("b" * 40, "2026-05-02T10:00:00+00:00", "Ann", "codex", "Change <b>", before, after),
+        Version("a" * 40, "2026-05-01T10:00:00+00:00", "Bob", "", "Write"),
+    )
+    known = made(record("D001", path="p.md"), story=Story({"p.md": versions}))
+    page = known["anchors/global/D001.md"]
+    history = page.parts[page.parts.index("## History") + 1]
+    assert "<del>5</del><ins>30</ins> seconds &lt;b&gt;." in history
+    assert "<del>proposed</del><ins>accepted</ins>" in history
+    assert "2026-05-02 · Ann (codex) · Change &lt;b&gt;" in history and "2026-05-01 · Bob · Write" in history
+    assert "MACHINE" not in history
+
+
+def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
+    one = record("D001", scope="project/shop", impact=("src/a b.py", "../../x"), path="content/D001-x.md")
+    told = Story({}, "https://github.com/o/r/edit/main/", code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    known = made(one, story=told)
+    seen = Seen(html_of(known["anchors/projects/shop/D001.md"], known))
+    assert "https://github.com/o/r/blob/HEAD/src/a%20b.py" in seen.hrefs
+    assert "https://github.com/o/r/edit/main/content/D001-x.md" in seen.hrefs
+    assert len([href for href in seen.hrefs if "github" in href]) == 2
+    plain_page = made(one)["anchors/projects/shop/D001.md"].text
+    assert "https:" not in plain_page and "kb edit shop:D001" in plain_page
+
+
+def test_what_people_wrote_stands_in_a_frame_that_no_text_can_open() -> None:
+    known = made(record("D001", user="by hand", decision='<div class="kb-person">not by hand</div>\n\n```\nopen'))
+    shown = html_of(known["anchors/global/D001.md"], known)
+    assert shown.count('<div class="kb-person">') == 1
+    assert shown.index('<div class="kb-person">') < shown.index("by hand</p>")
 
 
 def test_citations_resolve_in_scope_then_globally_then_across() -> None:
@@ -170,20 +312,21 @@ def test_citations_resolve_in_scope_then_globally_then_across() -> None:
         record("D001", scope="project/lend"),
     )
     seen = Seen(html_of(known["anchors/projects/shop/C001.md"], known))
-    assert [href for href in seen.hrefs if "/D0" in href or href.startswith("D0")] == [
+    assert [href for href in seen.hrefs if "/D0" in href or href.startswith("D0")][:4] == [
         "D001.md",
         "../../global/D002.md",
         "../../global/D001.md",
         "../lend/D001.md",
     ]
-    assert "[D404 ⚠️ no such record]" in seen.text
+    assert "[D404] ⚠️ no such record" in seen.text
 
 
 @pytest.mark.parametrize("status", list(Status))
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_status_has_its_mark(status: str, language: str) -> None:
     mark = {"proposed": "⚠️", "accepted": "✅"}.get(status, "❌")
-    assert f"| {mark} " in made(record("D001", status=status), language=language)["anchors/global/D001.md"].text
+    known = made(record("D001", status=status), language=language)
+    assert f'<span class="kb-status kb-{status}">{mark} ' in known["anchors/global/D001.md"].parts[1]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -229,14 +372,66 @@ def test_the_timeline_goes_by_month() -> None:
     assert Seen(html_of(known["timeline.md"], known)).headings == ["Timeline", "2026-05", "2026-03", "Undated"]
 
 
-def test_home_counts_and_asks() -> None:
+def test_home_counts_and_says_what_waits_for_a_person() -> None:
     many = [record(f"D{n:03}", f"question {n}") for n in range(1, 23)]
-    known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"))
-    text = known["index.md"].text
-    assert "Records: 23 · Sessions: 0" in text
-    assert "… and 2 more." in text
-    assert text.index("C001 settled") > text.index("## Newest")
-    assert Seen(html_of(known["index.md"], known)).cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
+    bad = Finding("vague", "error", "p.md", 3, say("vague"), say("be clear"))
+    known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"), findings=[bad], today=TODAY)
+    seen = Seen(html_of(known["index.md"], known))
+    assert "Records: 23" in seen.text and "Sessions" not in seen.text
+    assert seen.cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
+    assert seen.headings[1:] == ["For a person to decide", "Newest", "Timeline", "For other programs"]
+    assert "22 records to be verified" in seen.text and "1 errors that kb check finds" in seen.text
+    assert "statuses.md#to-be-verified" in seen.hrefs and "reviews.md" not in seen.hrefs
+    assert seen.text.index("C001 settled") > seen.text.index("Newest")
+
+
+def test_home_names_what_changed_in_the_last_seven_days() -> None:
+    days = ("2026-05-09", "2026-05-03", "2026-05-02")
+    story = Story({f"{day}.md": (Version("c", f"{day}T10:00:00Z", "Ann", "", "s"),) for day in days})
+    records = [record(f"D00{n}", f"changed {day}", path=f"{day}.md") for n, day in enumerate(days, 1)]
+    known = made(*records, story=story, today=TODAY)
+    parts = known["index.md"].parts
+    changed = parts[parts.index("## Changed last week") + 1]
+    assert changed.index("changed 2026-05-09") < changed.index("changed 2026-05-03")
+    assert "changed 2026-05-02" not in changed
+
+
+def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
+    old = record("D001", "Wait 5 seconds", status="accepted", decision="Wait 5 seconds <b>.")
+    new = record("D002", f"Wait 30 seconds {ATTACK}", status="accepted", decision="Wait 30 seconds <b>.")
+    review = Review("kb/review/D002-wait", "c", "p.md", "2026-05-06T10:00:00Z", new, ("D001",), "codex", "s1")
+    sides = Sides(review, (old,), "", f"it says 30\n{ATTACK}\n\nKb-Op: review")
+    known = made(old, reviews=[sides], today=TODAY, story=Story(request="https://github.com/o/r/compare/"))
+    seen = Seen(html_of(known["reviews.md"], known))
+    assert "Wait <del>5</del> seconds &lt;b&gt;." in known["reviews.md"].text
+    assert "Wait <ins>30</ins> seconds &lt;b&gt;." in known["reviews.md"].text
+    assert "open: 3 days" in seen.text and "it says 30" in seen.text and "Kb-Op" not in seen.text
+    assert "https://github.com/o/r/compare/kb%2Freview%2FD002-wait" in seen.hrefs
+    assert "anchors/global/D001.md" in seen.hrefs and "kb review accept D002-wait" in seen.text
+    assert not seen.tags - TAGS
+
+
+def test_the_inbox_shows_what_is_held_and_why() -> None:
+    candidate = Candidate("decision", f"Book refunds {ATTACK}", "As a new row.", evidence=(Evidence("we book"),))
+    held = Held("8a71abfa7c30", candidate, ({"session": "s", "day": "2026-05-01"},), ("below the gate",))
+    known = made(held=[held])
+    seen = Seen(html_of(known["inbox.md"], known))
+    for words in ("As a new row.", "we book", "below the gate", "2026-05-01", "kb inbox promote 8a71abfa7c30"):
+        assert words in seen.text
+    assert not seen.tags - TAGS
+
+
+def test_health_names_the_record_the_finding_and_the_next_step() -> None:
+    found = [
+        Finding("vague", "warning", "a.md", 3, say("vague {t}", t=ATTACK), say("be clear")),
+        Finding("lost", "error", "b.md", 1, say("lost"), say("find it")),
+    ]
+    known = made(record("D001", path="a.md"), findings=found)
+    seen = Seen(html_of(known["health.md"], known))
+    assert seen.headings == ["Health", "Errors (1)", "Warnings (1)"]
+    assert seen.cells[4:8] == ["b.md:1", "lost", "find it", "lost"]
+    assert "anchors/global/D001.md" in seen.hrefs
+    assert not seen.tags - TAGS
 
 
 def test_an_old_number_leads_to_the_page_of_the_record() -> None:
@@ -253,7 +448,10 @@ def test_an_old_number_leads_to_the_page_of_the_record() -> None:
 def test_an_empty_knowledge_base_has_a_wiki() -> None:
     known = made()
     assert "Nothing has been written yet." in known["index.md"].text
-    assert "No session is archived yet." in known["sessions/index.md"].text
+    assert "sessions/index.md" not in known
+    assert "No review is open." in known["reviews.md"].text
+    assert "Nothing waits below the gate." in known["inbox.md"].text
+    assert "Nothing to complain of." in known["health.md"].text
 
 
 def test_a_session_page_shows_the_compact_form() -> None:
@@ -267,10 +465,19 @@ def test_a_session_page_shows_the_compact_form() -> None:
 
 
 def test_the_navigation_names_listing_pages_only() -> None:
-    library = wiki([record("D001"), record("C001", scope="project/shop")], [], Config())
-    named = [uri for chapter in navigation(library) for uri in chapter.uris]
-    listed = [page.uri for page in pages(library) if page.listing]
-    assert sorted(named) == sorted(listed)
+    known = made(record("D001"), record("C001", scope="project/shop"))
+    named = [uri for chapter in navigation(known.wiki) for uri in chapter.uris]
+    assert sorted(named) == sorted(page.uri for page in known.values() if page.listing)
+
+
+def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
+    known = made(*(record(f"D{n:03}", tags=("all", "few") if n < 4 else ("all",)) for n in range(1, 601)))
+    sheets = ["kinds/decision.md", "kinds/decision/page-2.md", "kinds/decision/page-3.md"]
+    assert [known[uri].text.count("<tr>") - 1 for uri in sheets] == [250, 250, 100]
+    assert known["kinds/decision.md"].parts[0] == "# Decision (1/3)"
+    assert known.wiki.tags.uris == {"all": "tags.md#all", "few": "tags/page-3.md#few"}
+    named = [uri for chapter in navigation(known.wiki) for uri in chapter.uris]
+    assert "kinds/decision.md" in named and "kinds/decision/page-2.md" not in named
 
 
 # -- text that wants to act -----------------------------------------------------------------------
@@ -304,9 +511,16 @@ TAGS = frozenset(
         "br",
         "hr",
         "blockquote",
+        "time",
+        "details",
+        "summary",
+        "meter",
+        "ins",
+        "del",
     }
 )
-ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude"}
+ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
+ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max"}
 
 
 class Seen(HTMLParser):
@@ -374,7 +588,7 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
         assert seen.attributes <= ATTRIBUTES
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
     own = Seen(html_of(known["anchors/global/D001.md"], known))
-    assert own.headings[-1] == "Cited by"
+    assert "Cited by" in own.headings
     assert "Notes by people" in own.headings and "Why" in own.headings
 
 
@@ -393,12 +607,12 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     ],
 )
 def test_links_lead_somewhere_or_are_marked(text: str, hrefs: list[str], nowhere: list[str]) -> None:
-    seen = Seen(rendered(text, lambda href: "").html)
+    seen = Seen(rendered([text], "p.md", lambda href: "").html)
     assert (seen.hrefs, seen.nowhere) == (hrefs, nowhere)
     assert "img" not in seen.tags
 
 
 def test_code_is_coloured_or_left_as_it_is() -> None:
-    page = rendered("```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n", lambda href: "").html
+    page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], "p.md", lambda href: "").html
     assert '<span class="k">if</span>' in page
     assert "a &lt; b" in page

@@ -2,52 +2,68 @@
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urldefrag
 
 import pytest
 from command_line import run
-from test_wiki import ATTACK, Archived, Seen, record
+from conftest import DAY, git
+from test_wiki import ATTACK, Seen, record
 
-from kb.config import Config
 from kb.errors import BadInput, KbError
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.make import make
+from kb.knowledge.names import folder_of
+from kb.markdown import render
 from kb.record import Record
+from kb.text import slugify
 from kb.wiki.build import build
 
 
-class Shelf(NamedTuple):
-    """What the wiki asks of a knowledge base, with records that were never on a disk."""
+def shelved(place: Path, records: Iterable[Record], language: str = "en", name: str = "kb", more: str = "") -> Path:
+    """Make a knowledge base of *records* at *place*, as one commit; *more* are further settings."""
+    made, _ = make(str(place), os.environ, name="kb")
+    made.close()
+    (place / "kb.toml").write_text(f'name = "{name}"\nlanguage = "{language}"\n{more}', "utf-8")
+    for one in records:
+        path = place / folder_of(one.scope) / f"{one.id}-{slugify(one.title)}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render(one, language), "utf-8")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "Write records")
+    return place
 
-    root: str
-    config: Config
-    all: tuple[Record, ...]
-    archived: tuple[Archived, ...] = ()
-    compact: str = "# 会话\n\n引用 [D001] 与 [D404]\n"
 
-    def records(self) -> list[Record]:
-        """Return all records."""
-        return list(self.all)
+WITH_SESSIONS = 'wiki_sessions = "show"\n'
+SESSION = "shop-20260503-101010-abcdefgh"
 
-    def sessions(self) -> list[Archived]:
-        """Return all sessions."""
-        return list(self.archived)
 
-    def session_file(self, name: str, file: str) -> str:
-        """Return the text of the one file every session has."""
-        assert file == "compact.md"
-        return self.compact
+def archived(place: Path, name: str = SESSION) -> None:
+    """Put an archived session into the knowledge base at *place*."""
+    folder = place / "content" / "sessions" / name
+    folder.mkdir(parents=True)
+    told = {"timestamp": "2026-05-03T10:10:10", "context": {"task": "修复重复扣款"}, "session_id": "abcdefgh-1"}
+    (folder / "hui-output.json").write_text(json.dumps(told), "utf-8")
+    (folder / "shi-result.json").write_text("{}", "utf-8")
+    (folder / "compact.md").write_text("# 会话\n\n引用 [D001] 与 [D404]\n", "utf-8")
+
+
+def built(place: Path, out: Path, *, strict: bool = True, own_config: bool = False) -> str:
+    """Build the wiki of the knowledge base at *place*."""
+    with KnowledgeBase(str(place), os.environ, lambda: DAY) as kb:
+        return build(kb, str(out), strict, own_config=own_config)
 
 
 # -- the site -------------------------------------------------------------------------------------
 
 
-def filled(root: str, language: str = "zh") -> Shelf:
+def filled() -> list[Record]:
     """Return thirty records of which few speak of 脱敏, 还款 and 幂等."""
     words = ["缓存", "重试", "队列", "审计", "限流", "灰度", "分区", "回滚", "对账", "结算"]
     others = [
@@ -69,16 +85,17 @@ def filled(root: str, language: str = "zh") -> Shelf:
         record("D003", f"bad {ATTACK}", tags=(ATTACK,), decision=f"{ATTACK}\n\n{{{{ config }}}} zebra {ATTACK}"),
         record("P001", "retry storms", scope="project/shop", decision="The gateway retries getUserName twice."),
     ]
-    return Shelf(root, Config(name="知识库 <b>", language=language), (*mine, *others), (Archived("shop-20260503"),))
+    return [one._replace(uid=f"U{n:025}") for n, one in enumerate([*mine, *others])]
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a built wiki."""
-    root = tmp_path_factory.mktemp("kb")
+    root = shelved(tmp_path_factory.mktemp("kb") / "kb", filled(), "zh", "知识库 <b>", WITH_SESSIONS)
+    archived(root)
     out = tmp_path_factory.mktemp("out") / "wiki"
-    assert build(filled(str(root)), str(out)) == str(out / "index.html")  # type: ignore[arg-type]
-    assert list(root.iterdir()) == []
+    assert built(root, out, strict=False) == str(out / "index.html")
+    assert git(root, "status", "--porcelain").split() == ["??", f"content/sessions/{SESSION}/"]
     return out
 
 
@@ -115,6 +132,9 @@ def test_every_link_of_the_site_leads_to_a_page_and_its_anchor(site: Path) -> No
             address, anchor = urldefrag(href)
             target = (path.parent / unquote(address)).resolve() if address else path
             target = target / "index.html" if target.is_dir() else target
+            if target.suffix in (".xml", ".json"):
+                assert target.is_file() and not anchor, f"{path}: {href}"
+                continue
             assert target in parsed, f"{path}: {href}"
             assert not anchor or unquote(anchor) in parsed[target].ids, f"{path}: {href}"
             links += 1
@@ -124,41 +144,45 @@ def test_every_link_of_the_site_leads_to_a_page_and_its_anchor(site: Path) -> No
 def test_the_site_loads_nothing_from_elsewhere_and_no_record_adds_a_script(site: Path) -> None:
     parsed = {path: Anchored(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
     assert all("//" not in load for page in parsed.values() for load in page.loads)
-    assert len({page.scripts for page in parsed.values()}) == 1
+    assert len({page.scripts for page in parsed.values()} - {0}) == 1
     hostile = (site / "anchors/global/D003.html").read_text("utf-8")
     assert "<script>document" not in hostile and "<img src=x" not in hostile
     assert "{{ config }}" in hostile
 
 
+def own_site(place: Path, guide: str = "# Guide\n", plugins: str = "[search, kb]") -> Path:
+    """Make a knowledge base that has a site of its own."""
+    shelved(place, [record("D001", "first")])
+    (place / "docs").mkdir()
+    (place / "docs" / "guide.md").write_text(guide, "utf-8")
+    (place / "mkdocs.yml").write_text(f"site_name: Ours\ntheme: material\nplugins: {plugins}\n", "utf-8")
+    return place
+
+
 def test_a_site_of_its_own_keeps_its_settings_and_pages(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "guide.md").write_text("# Guide\n", "utf-8")
-    (tmp_path / "mkdocs.yml").write_text("site_name: Ours\ntheme: material\nplugins: [search, kb]\n", "utf-8")
-    kb = Shelf(str(tmp_path), Config(), (record("D001", "first"),))
-    build(kb, str(tmp_path / "site"), own_config=True)  # type: ignore[arg-type]
-    guide = (tmp_path / "site/guide/index.html").read_text("utf-8")
+    root = own_site(tmp_path / "kb")
+    before = sorted(path.name for path in root.iterdir())
+    built(root, root / "site", own_config=True)
+    guide = (root / "site/guide/index.html").read_text("utf-8")
     assert "<title>Guide - Ours</title>" in guide
     assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/decision/"' in guide
-    assert "first" in (tmp_path / "site/kb/anchors/global/D001/index.html").read_text("utf-8")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "mkdocs.yml", "site"]
+    assert "first" in (root / "site/kb/anchors/global/D001/index.html").read_text("utf-8")
+    assert 'url=../anchors/global/D001/"' in (root / "site/kb/D001/index.html").read_text("utf-8")
+    assert sorted(path.name for path in root.iterdir()) == [*before, "site"]
 
 
 def test_a_site_without_the_plugin_is_told_so(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "mkdocs.yml").write_text("site_name: Ours\n", "utf-8")
+    root = own_site(tmp_path / "kb", plugins="[search]")
     with pytest.raises(BadInput, match="the plugin kb is not switched on") as caught:
-        build(Shelf(str(tmp_path), Config(), ()), str(tmp_path / "site"), own_config=True)  # type: ignore[arg-type]
+        built(root, root / "site", own_config=True)
     assert "- kb" in str(caught.value.hint)
 
 
 def test_strict_names_the_broken_link(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "guide.md").write_text("# Guide\n\n[x](gone.md)\n", "utf-8")
-    (tmp_path / "mkdocs.yml").write_text("site_name: Ours\ntheme: material\nplugins: [search, kb]\n", "utf-8")
-    kb = Shelf(str(tmp_path), Config(), (record("D001"),))
+    root = own_site(tmp_path / "kb", guide="# Guide\n\n[x](gone.md)\n")
     with pytest.raises(KbError, match=r"gone\.md"):
-        build(kb, str(tmp_path / "site"), own_config=True)  # type: ignore[arg-type]
-    build(kb, str(tmp_path / "site"), strict=False, own_config=True)  # type: ignore[arg-type]
+        built(root, root / "site", own_config=True)
+    built(root, root / "site", strict=False, own_config=True)
 
 
 TRAPS = {
@@ -196,22 +220,36 @@ def test_who_asks_for_settings_that_are_not_there_is_told_so(root: Path, tmp_pat
     assert done.code == 1 and "there is no mkdocs.yml" in done.error and not (tmp_path / "site").exists()
 
 
+@pytest.mark.parametrize("said", ["[D404]", "[shop:D001]", "[[no such title]]", "[x](D404-gone.md)"])
+def test_strict_names_what_a_record_cites_in_vain(tmp_path: Path, said: str) -> None:
+    root = shelved(tmp_path / "kb", [record("D001", "first", decision=f"See {said}.")])
+    with pytest.raises(KbError, match=r"D001-first\.md: .*(404|shop:D001|no such title)"):
+        built(root, tmp_path / "site")
+
+
+def test_links_to_files_beside_the_records_are_no_mistake(tmp_path: Path) -> None:
+    root = shelved(tmp_path / "kb", [record("D001", "first", decision="See [settings](../../../kb.toml).")])
+    built(root, tmp_path / "site")
+
+
 @pytest.mark.parametrize("where", [".", "..", "docs"])
 def test_building_never_deletes_what_is_no_wiki(tmp_path: Path, where: str) -> None:
-    root = tmp_path / "kb"
-    (root / "docs").mkdir(parents=True)
+    root = shelved(tmp_path / "kb", [])
+    (root / "docs").mkdir()
     (root / "docs" / "mine.txt").write_text("keep", "utf-8")
     with pytest.raises(BadInput):
-        build(Shelf(str(root), Config(), ()), str(root / where))  # type: ignore[arg-type]
+        built(root, root / where)
     assert (root / "docs" / "mine.txt").read_text("utf-8") == "keep"
 
 
 def test_a_wiki_is_built_over_the_one_before(tmp_path: Path) -> None:
-    out = tmp_path / "wiki"
-    for records in ((record("D001"), record("D002")), (record("D001"),)):
-        build(Shelf(str(tmp_path / "kb"), Config(), records), str(out))  # type: ignore[arg-type]
+    root, out = shelved(tmp_path / "kb", [record("D001"), record("D002", "second")]), tmp_path / "wiki"
+    built(root, out)
+    (root / "content/anchors/global/D002-second.md").unlink()
+    built(root, out)
     assert (out / "anchors/global/D001.html").exists()
     assert not (out / "anchors/global/D002.html").exists()
+    assert (out / "D001").exists() and not (out / "D002").exists()
 
 
 def test_the_pages_need_no_mkdocs() -> None:

@@ -42,8 +42,14 @@ def search(
     as_json: bool = False,
 ) -> None:
     """Print the records that answer *words*, best first; *explain*: with how they were found."""
-    asking = kb.explained if explain else kb.recall
-    found = asking(" ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+    query, project = " ".join(words), kb.project(os.getcwd())
+    found: list[Answer] | Explained
+    if explain:
+        from kb.knowledge.recall import explained
+
+        found = explained(kb, query, wanted=wanted, project=project, limit=limit)
+    else:
+        found = kb.recall(query, wanted=wanted, project=project, limit=limit)
     answers = found if isinstance(found, list) else found.answers
     name_broken(kb)
     if not answers:
@@ -52,18 +58,21 @@ def search(
         print_json(_shown(found))
         return
     if not isinstance(found, list):
-        print(say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy))
+        how = say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)
+        print(kb.words(how))
         terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
-        print(say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–"))
+        told = say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+        print(kb.words(told))
     for answer in answers:
         print(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
         if answer.note:
-            print(f"       {answer.note}")
+            print(f"       {kb.words(answer.note)}")
         if answer.snippet:
             print(f"       {answer.snippet}")
         if explain:
             parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
-            print("      ", say("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–"))
+            score = say("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
+            print("      ", kb.words(score))
 
 
 def _shown(found: list[Answer] | Explained) -> object:

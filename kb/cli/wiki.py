@@ -26,7 +26,7 @@ def command() -> None:
 
 @command.command("build", short_help="Build the wiki.")
 @click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
-@click.option("--strict/--no-strict", default=True, show_default=True, help="Take warnings of mkdocs for errors.")
+@click.option("--strict/--no-strict", default=False, help="Fail where a citation or a link leads nowhere.")
 @own_option
 @with_kb
 def build(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
@@ -34,7 +34,8 @@ def build(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
     from kb.wiki.build import build as built
 
     _begin(kb, own_config)
-    click.echo(built(kb, out, strict, own_config=own_config))
+    tell = lambda words: click.echo(words, err=True)  # noqa: E731
+    click.echo(built(kb, out, strict, tell, own_config=own_config))
 
 
 @command.command("serve", short_help="Serve the wiki.")

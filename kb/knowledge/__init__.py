@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kb.knowledge.inbox import Held
     from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
-    from kb.knowledge.recall import Answer, Explained
+    from kb.knowledge.recall import Answer
     from kb.knowledge.review import Review, Sides
     from kb.knowledge.session import Saved
     from kb.reading.hints import Hint
@@ -383,13 +383,6 @@ class KnowledgeBase:
         from kb.knowledge.recall import recall
 
         return recall(self, query, wanted=wanted, project=project, limit=limit)
-
-    def explained(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> Explained:
-        """Return what `recall` answers with how *query* was understood and what each score is made of."""
-        self.look()
-        from kb.knowledge.recall import explained
-
-        return explained(self, query, wanted=wanted, project=project, limit=limit)
 
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
         """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""

@@ -68,11 +68,11 @@ def mark(writing: Writing, scope: str) -> None:
     if scope == GLOBAL:
         return
     path = f"content/anchors/projects/{scope.removeprefix('project/')}/{MARK}"
-    owners = _owners_in(content(os.path.join(kb.root, path)))
+    owners = owners_in(content(os.path.join(kb.root, path)))
     own = [_claims(kb)[name]] if (name := scope.removeprefix("project/")) in _claims(kb) else []
     if path not in writing.changes and (owners is None or (own and not owners)):
         before = writing.text_of(path)
-        if not _owners_in(before):
+        if not owners_in(before):
             writing.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
 
 
@@ -112,7 +112,7 @@ def _name(kb: KnowledgeBase, home: str, own: str) -> str:
 
 def _owners(kb: KnowledgeBase, name: str) -> Iterator[str]:
     """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
-    yield from _owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, MARK))) or ()
+    yield from owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, MARK))) or ()
     if claim := _claims(kb).get(name):
         yield claim
 
@@ -122,7 +122,7 @@ def _claims(kb: KnowledgeBase) -> dict[str, str]:
     return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
 
 
-def _owners_in(data: bytes | None) -> list[str] | None:
+def owners_in(data: bytes | None) -> list[str] | None:
     """Return whom a mark names; None where there is none that can be read."""
     try:
         return [str(owner) for owner in json.loads(data or b"")["identity"]]

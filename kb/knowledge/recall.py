@@ -77,6 +77,7 @@ def explained(
     kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
 ) -> Explained:
     """Return the answers of `recall` with how they were found."""
+    kb.look()
     what = understood(query)
     answers = _answered(kb, query, what, wanted, project, limit)
     terms = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
@@ -58,12 +58,14 @@ def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
     }
 
 
-def build(kb: KnowledgeBase, out: str, strict: bool = True, *, own_config: bool = False) -> str:
+def build(
+    kb: KnowledgeBase, out: str, strict: bool = True, tell: Callable[[str], object] = str, *, own_config: bool = False
+) -> str:
     """Build the wiki of *kb* into the folder *out* and return the path of its first page.
 
     With *own_config* the `mkdocs.yml` of the knowledge base is used as it stands: it runs the plugins, hooks and
-    templates that it names. With *strict* a warning of mkdocs is an error. Raise BadInput where *out* holds anything
-    but an earlier wiki: it is emptied first.
+    templates that it names. With *strict* a warning, such as a citation that leads nowhere, is an error; without it
+    *tell* gets each of them. Raise BadInput where *out* holds anything but an earlier wiki: it is emptied first.
     """
     target = os.path.abspath(out)
     _refuse_foreign(target, kb.root)
@@ -78,6 +80,8 @@ def build(kb: KnowledgeBase, out: str, strict: bool = True, *, own_config: bool 
             config.plugins.on_startup(command="build", dirty=False)
             mkdocs_build(config)
             config.plugins.on_shutdown()
+            for words in warnings:
+                tell(words)
         except MkDocsException as error:
             said = "; ".join(warnings) or error.format_message()
             raise KbError(say("the wiki cannot be built: {problem}", problem=said)) from None

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.kinds import BY_NAME
 from kb.markdown import citations
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Reference, aliases_of
+from kb.text import clip, normalise
 from kb.values import NamedTuple
 from kb.wiki.markup import distinct, reference
 
 Key = tuple[str, str]
 """Scope and id."""
+"""The key of the front under which a renumbered record keeps the ids it has had."""
+QUOTE = 240
+"""Characters of a sentence that cites a record."""
 
 _UNSAFE = regex(r"[^\w.-]+")
+_SENTENCE = regex(r"(?<=[。！？])|(?<=[.!?])\s+")
+_BULLET = regex(r"[ \t]*(?:[-*+>]|[0-9]{1,9}[.)]|\|)*[ \t]*")
 
 
 class Library(NamedTuple):
@@ -25,18 +32,42 @@ class Library(NamedTuple):
     uris: Mapping[int, str]
     """Position in *records* to the page, relative to the wiki's top."""
     by_key: Mapping[Key, int]
-    by_former: Mapping[Key, int]
-    """Scope and an id that the record had before."""
-    cited_by: Mapping[int, tuple[int, ...]]
+    by_alias: Mapping[Key, int]
+    """Scope and former id of what was renumbered; an id that a record has now is no alias."""
+    by_path: Mapping[str, int]
+    by_title: Mapping[str, int]
+    """Normalised title, where only one record has it."""
+    cited_by: Mapping[int, Mapping[int, str]]
+    """Who cites a record, each with the sentence that does."""
     superseded_by: Mapping[int, tuple[int, ...]]
     amended_by: Mapping[int, tuple[int, ...]]
 
     def find(self, what: Reference, scope: str) -> int | None:
-        """Return the position of the record that *what*, said in *scope*, means: there first, then globally.
+        """Return the position of the record that *what*, said in *scope*, means: there first, then globally."""
+        found = _find(self.by_key, what, scope)
+        return found if found is not None else _find(self.by_alias, what, scope)
 
-        Where nothing has the number, of what once had it.
-        """
-        return _find((self.by_key, self.by_former), what, scope)
+    def named(self, words: str, scope: str) -> int | None:
+        """Return the position of the record that the wiki link *words* means: an id, a title, or a file's name."""
+        found = self.find(reference(words), scope)
+        found = found if found is not None else self.by_title.get(normalise(words))
+        if found is not None:
+            return found
+        stem = words.removesuffix(".md")
+        places = [place for path, place in self.by_path.items() if posixpath.basename(path) == f"{stem}.md"]
+        return places[0] if len(places) == 1 else None
+
+    def superseded(self, place: int) -> list[int]:
+        """Return the positions of the records that the one at *place* supersedes."""
+        record = self.records[place]
+        found = (self.find(reference(words), record.scope) for words in record.supersedes)
+        return [other for other in found if other is not None and other != place]
+
+    def chain(self, place: int) -> list[int]:
+        """Return what the record at *place* replaced, itself, and what replaced it, oldest first; alone: nothing."""
+        before = _reached(place, self.superseded)
+        after = _reached(place, lambda n: self.superseded_by.get(n, ()))
+        return [*reversed(before), place, *(n for n in after if n not in before)] if before or after else []
 
 
 def segment(name: str) -> str:
@@ -58,26 +89,54 @@ def library(records: Iterable[Record]) -> Library:
     """Return *records* in the order of scope, kind and id, with their pages and links."""
     ordered = tuple(sorted(records, key=lambda r: (r.scope != GLOBAL, r.scope, kind_order(r.kind), len(r.id), r.id)))
     by_key: dict[Key, int] = {}
-    by_former: dict[Key, int] = {}
     for place, record in enumerate(ordered):
         by_key.setdefault((record.scope, record.id), place)
-        for alias in aliases_of(record.extra):
-            by_former.setdefault((record.scope, alias), place)
-    known = (by_key, by_former)
-    return Library(
+    found = Library(
         ordered,
         _uris(ordered),
         by_key,
-        by_former,
-        _reversed(known, ordered, [_cited(record) for record in ordered]),
-        _reversed(known, ordered, [[reference(words) for words in record.supersedes] for record in ordered]),
-        _reversed(known, ordered, [[reference(words) for words in record.amends] for record in ordered]),
+        _aliases(ordered, by_key),
+        {record.path: place for place, record in enumerate(ordered) if record.path},
+        _titles(ordered),
+        {},
+        _reversed(by_key, ordered, [[reference(words) for words in record.supersedes] for record in ordered]),
+        _reversed(by_key, ordered, [[reference(words) for words in record.amends] for record in ordered]),
     )
+    return found._replace(cited_by=_cited_by(found))
 
 
-def _find(known: Iterable[Mapping[Key, int]], what: Reference, scope: str) -> int | None:
+def _aliases(records: Sequence[Record], by_key: Mapping[Key, int]) -> dict[Key, int]:
+    found: dict[Key, int] = {}
+    for place, record in enumerate(records):
+        for alias in aliases_of(record.extra):
+            if (record.scope, alias) not in by_key:
+                found.setdefault((record.scope, alias), place)
+    return found
+
+
+def _titles(records: Sequence[Record]) -> dict[str, int]:
+    found: dict[str, int | None] = {}
+    for place, record in enumerate(records):
+        title = normalise(record.title)
+        found[title] = None if title in found else place
+    return {title: place for title, place in found.items() if place is not None}
+
+
+def _find(by_key: Mapping[Key, int], what: Reference, scope: str) -> int | None:
     scopes = [GLOBAL if what.project == GLOBAL else f"project/{what.project}"] if what.project else [scope, GLOBAL]
-    return next((keys[one, what.id] for keys in known for one in scopes if (one, what.id) in keys), None)
+    return next((by_key[one, what.id] for one in scopes if (one, what.id) in by_key), None)
+
+
+def _reached(place: int, step: Callable[[int], Iterable[int]]) -> list[int]:
+    """Return the places that repeated *step*s lead to from *place*, the nearest first."""
+    found: dict[int, None] = {}
+    ahead = [*step(place)]
+    while ahead:
+        other = ahead.pop(0)
+        if other != place and other not in found:
+            found[other] = None
+            ahead += step(other)
+    return [*found]
 
 
 def _uris(records: Sequence[Record]) -> dict[int, str]:
@@ -86,22 +145,42 @@ def _uris(records: Sequence[Record]) -> dict[int, str]:
 
 
 def _stem(record: Record) -> str:
-    folder = "global" if record.scope == GLOBAL else f"projects/{segment(project_of(record.scope))}"
-    return f"anchors/{folder}/{segment(record.id)}"
+    return f"{folder_of(record.scope)}/{segment(record.id)}"
 
 
-def _cited(record: Record) -> list[Reference]:
-    texts = (*(section.text for section in record.sections), record.user)
-    return [Reference(project, id) for text in texts for project, id, _ in citations(text)]
+def folder_of(scope: str) -> str:
+    """Return the folder of the wiki that has the pages of the records of *scope*."""
+    return "anchors/global" if scope == GLOBAL else f"anchors/projects/{segment(project_of(scope))}"
+
+
+def _cited_by(shelf: Library) -> dict[int, dict[int, str]]:
+    found: defaultdict[int, dict[int, str]] = defaultdict(dict)
+    for place, record in enumerate(shelf.records):
+        for text in (*(section.text for section in record.sections), record.user):
+            if "[" not in text:
+                continue
+            rows = text.split("\n")
+            for project, id, line in citations(text):
+                target = shelf.find(Reference(project, id), record.scope)
+                if target is not None and target != place:
+                    mark = f"[{project}:{id}]" if project else f"[{id}]"
+                    found[target].setdefault(place, _sentence(rows[line - 1] if line <= len(rows) else "", mark))
+    return dict(found)
+
+
+def _sentence(row: str, mark: str) -> str:
+    """Return the sentence of *row* in which *mark* stands."""
+    said = _SENTENCE.split(row[_BULLET.match(row).end() :])  # type: ignore[union-attr]
+    return clip(next((one for one in said if mark in one), row), QUOTE)
 
 
 def _reversed(
-    known: Sequence[Mapping[Key, int]], records: Sequence[Record], links: Sequence[Iterable[Reference]]
+    by_key: Mapping[Key, int], records: Sequence[Record], links: Sequence[Iterable[Reference]]
 ) -> dict[int, tuple[int, ...]]:
     found: defaultdict[int, dict[int, None]] = defaultdict(dict)
     for place, (record, references) in enumerate(zip(records, links, strict=True)):
         for what in references:
-            target = _find(known, what, record.scope)
+            target = _find(by_key, what, record.scope)
             if target is not None and target != place:
                 found[target][place] = None
     return {target: tuple(places) for target, places in found.items()}

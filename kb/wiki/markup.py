@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from kb.kinds import BY_PREFIX
 from kb.patterns import regex
 from kb.record import Reference
 from kb.text import one_line, slugify
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 _SPECIAL = regex(r"([\\`*_\[\]<>&|~!#])")
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", '"': "”", "&": "&amp;"})
 _TICKS = regex(r"`+")
-_CITATION = regex(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,2}\d{3,9})\]")
-_CHAIN = regex(r"(?<![A-Za-z0-9_\]!\\])(?:\[(?:[\w.-]{1,100}:)?[A-Z]{1,2}\d{3,9}\])+")
+_ID = rf"(?:{'|'.join(sorted(BY_PREFIX, key=len, reverse=True))})[0-9]{{3,9}}"
+_CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
+_MENTION = regex(
+    rf"(?<![A-Za-z0-9_\]!\\])(?:\[\[(?!\s)([^\[\]|]{{1,200}})(?:\|([^\[\]|]{{1,200}}))?\]\]"
+    rf"|(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+)"
+)
 _DEFINITION = regex(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
 _REFERENCE = regex(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
 
@@ -41,11 +46,12 @@ def bare(text: str) -> str:
     return one_line(text).translate(_LOOKALIKES)
 
 
-def link(label: str, uri: str, page: str) -> str:
-    """Return a link from *page* to *uri*, both relative to the wiki's top; *label* is markdown."""
+def link(label: str, uri: str, page: str, hint: str = "") -> str:
+    """Return a link from *page* to *uri*, both relative to the wiki's top; *label* is markdown, *hint* text."""
     path, _, anchor = uri.partition("#")
     target = posixpath.relpath(path, posixpath.dirname(page) or ".") if path else ""
-    return f"[{label}](<{target}{'#' + anchor if anchor else ''}>)"
+    title = f' "{bare(hint)}"'.replace("\\", "\\\\") if hint else ""
+    return f"[{label}](<{target}{'#' + anchor if anchor else ''}>{title})"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -60,18 +66,21 @@ def reference(words: str) -> Reference:
     return Reference(match.group(1) or "", match.group(2)) if match else Reference("", words)
 
 
-def cited(text: str, citation: Callable[[Reference], str]) -> str:
-    """Return the block of markdown *text* with its citations replaced; code stays, and a fence left open is closed."""
+def cited(text: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
+    """Return the block of markdown *text* with its citations replaced; code stays, and a fence left open is closed.
+
+    *citation* answers `[D001]`, *named* answers `[[what|label]]`.
+    """
     if "[" not in text and "```" not in text and "~~~" not in text:
         return text
     rows = text.split("\n")
     tokens = _parsed(text)
     in_code = {n for token in tokens if token.type in ("fence", "code_block") for n in range(*token.map)}
-    out = [row if n in in_code else _cited_line(row, citation) for n, row in enumerate(rows)]
+    out = [row if n in in_code else _cited_line(row, citation, named) for n, row in enumerate(rows)]
     return "\n".join(out) + _missing_fence(tokens, rows)
 
 
-def _cited_line(line: str, citation: Callable[[Reference], str]) -> str:
+def _cited_line(line: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
     """Return *line* with its citations replaced; in a link, its definition or code they are none."""
     if _DEFINITION.match(line):
         return line
@@ -79,15 +88,19 @@ def _cited_line(line: str, citation: Callable[[Reference], str]) -> str:
     first, end = next(spans)
     pieces: list[str] = []
     start = 0
-    for chain in _CHAIN.finditer(line):
-        while end <= chain.start():
+    for mention in _MENTION.finditer(line):
+        while end <= mention.start():
             first, end = next(spans)
-        if first < chain.start():
+        if first < mention.start():
             continue
-        stop = chain.end()
-        if line[stop : stop + 1] in ("(", "["):
-            stop = line.rindex("[", chain.start(), stop)
-        pieces += [line[start : chain.start()], _replaced(line[chain.start() : stop], citation)]
+        stop = mention.end()
+        if mention[1]:
+            said = named(mention[1].strip(), (mention[2] or "").strip())
+        else:
+            if line[stop : stop + 1] in ("(", "["):
+                stop = line.rindex("[", mention.start(), stop)
+            said = _replaced(line[mention.start() : stop], citation)
+        pieces += [line[start : mention.start()], said]
         start = stop
     return "".join(pieces) + line[start:]
 

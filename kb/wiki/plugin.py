@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import posixpath
+from collections.abc import Collection, Mapping
 from urllib.parse import unquote
 
 from mkdocs.config import config_options
@@ -14,13 +16,18 @@ from mkdocs.plugins import BasePlugin, event_priority
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.structure.toc import get_toc
-from mkdocs.utils import nest_paths
+from mkdocs.utils import get_relative_url, nest_paths
 
 from kb.patterns import regex
-from kb.values import TYPE_CHECKING
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.wiki.files import file_names
+from kb.wiki.files import files as files_of
+from kb.wiki.gather import gathered
 from kb.wiki.markup import bare
-from kb.wiki.pages import Chapter, Page, Wiki, navigation, pages, wiki
+from kb.wiki.pages import Chapter, located, navigation, pages
 from kb.wiki.render import Heading, rendered
+from kb.wiki.whole import Page, Wiki
+from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,6 +38,8 @@ _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 """The search worker of the material theme."""
 SEARCH = "assets/kb-search.js"
 STYLE = "assets/kb.css"
+SCRIPT = "assets/kb.js"
+_LOG = logging.getLogger("mkdocs.plugins.kb")
 
 
 class Settings(Config):  # type: ignore[no-untyped-call]
@@ -45,10 +54,11 @@ class Settings(Config):  # type: ignore[no-untyped-call]
 class KbPage(MkDocsPage):
     """A page that renders itself, safely, instead of by the site's Markdown extensions."""
 
-    def __init__(self, page: Page, file: File, config: MkDocsConfig) -> None:
+    def __init__(self, page: Page, file: File, config: MkDocsConfig, shown: Shown) -> None:
         """Put *page* in the place of *file*."""
         super().__init__(None, file, config)
         self.made = page
+        self.shown = shown
 
     def read_source(self, config: MkDocsConfig) -> None:
         """Take the text from memory; what looks like a template in it is text."""
@@ -56,23 +66,50 @@ class KbPage(MkDocsPage):
         self.meta = {"render_macros": False, **({"search": {"exclude": True}} if self.made.listing else {})}
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
-        """Turn the markdown into HTML."""
-        assert self.markdown is not None
-        page = rendered(self.markdown, lambda href: address(href, self.file, files), self.made.unsearched)
-        self.content = page.html
-        self.toc = get_toc(contents(page.headings))
-        self.present_anchor_ids = {heading.anchor for heading in page.headings}
-        self.title = bare(self.made.name or page.headings[0].text)
+        """Turn the markdown into HTML, and warn of what leads nowhere."""
+        page = self.made
+
+        def target(href: str) -> str:
+            return self.shown.address(page, href, self.file, files)
+
+        done = rendered(page.parts, page.uri, target, page.searched)
+        self.content = done.html
+        self.toc = get_toc(contents(done.headings))
+        self.present_anchor_ids = {heading.anchor for heading in done.headings}
+        self.title = bare(page.name or done.headings[0].text)
+        for words in page.broken:
+            _LOG.warning("%s: %s", page.source or page.uri, say("{words}: no such record", words=words))
 
 
-def address(href: str, file: File, files: Files) -> str:
-    """Return the address of what *href* means on the page of *file*, or "" where the site has nothing there."""
-    path, mark, anchor = href.partition("#")
-    if not path:
-        return href
-    uri = posixpath.normpath(posixpath.join(posixpath.dirname(file.src_uri), unquote(path)))
-    found = files.get_file_from_path(uri)
-    return found.url_relative_to(file) + mark + anchor if found else ""
+class Shown(NamedTuple):
+    """A wiki, and where the site has put it."""
+
+    wiki: Wiki
+    folder: str
+    """"", or the folder of the wiki within the site, with a slash."""
+    root: str
+    """The knowledge base on disk."""
+    others: Collection[str]
+    """Files of the wiki that are no pages, relative to its top."""
+
+    def address(self, page: Page, href: str, file: File, files: Files) -> str:
+        """Return the address of what *href* means on *page*, which is *file*; warn, and return "", for nothing."""
+        path, mark, anchor = href.partition("#")
+        if not path:
+            return href
+        own = located(self.wiki, page, href)
+        path, mark, anchor = own.partition("#") if own else (self._beside(page, path), mark, anchor)
+        found = files.get_file_from_path(self.folder + path)
+        if found:
+            return found.url_relative_to(file) + mark + anchor
+        if path in self.others:
+            return get_relative_url(self.folder + path, file.url) + mark + anchor
+        if page.source and not os.path.exists(os.path.join(self.root, os.path.dirname(page.source), unquote(href))):
+            _LOG.warning("%s: %s", page.source, say("the link {target} leads nowhere", target=href))
+        return ""
+
+    def _beside(self, page: Page, path: str) -> str:
+        return posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))
 
 
 def contents(headings: tuple[Heading, ...]) -> list[Any]:
@@ -94,6 +131,9 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     knowledge: KnowledgeBase | None = None
     opened = False
     """Whether the plugin opened it and has to close it."""
+    shown: Shown
+    urls: Mapping[str, str]
+    """Page of the wiki → its address, relative to the wiki's top."""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Open the knowledge base and announce what the pages need."""
@@ -105,6 +145,8 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             self.opened = True
         if STYLE not in config.extra_css:
             config.extra_css.append(STYLE)
+        if SCRIPT not in config.extra_javascript:
+            config.extra_javascript.append(SCRIPT)
         polyfills = config.extra.setdefault("polyfills", [])
         if SEARCH not in polyfills:
             polyfills.append(SEARCH)
@@ -114,23 +156,28 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         """Add the pages, and the search that knows Chinese in the place of the theme's."""
         assert self.knowledge is not None
         try:
-            made = _wiki(self.knowledge)
+            made = gathered(self.knowledge)
         finally:
             if self.opened:
                 self.knowledge.close()
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
+        self.shown = Shown(made, folder, self.knowledge.root, file_names(made))
+        named = {uri for chapter in navigation(made) for uri in chapter.uris}
+        urls: dict[str, str] = {}
         for page in pages(made):
-            inclusion = InclusionLevel.INCLUDED if page.listing else InclusionLevel.NOT_IN_NAV
+            inclusion = InclusionLevel.INCLUDED if page.uri in named else InclusionLevel.NOT_IN_NAV
             file = File.generated(config, folder + page.uri, content=page.text, inclusion=inclusion)
             files.append(file)
-            KbPage(page, file, config)
+            KbPage(page, file, config, self.shown)
+            urls[page.uri] = file.url.removeprefix(folder) or "./"
+        self.urls = urls
         self._set_nav(config, own, folder, navigation(made))
         self._set_search(files, config)
         return files
 
     def _set_nav(self, config: MkDocsConfig, own: list[str], folder: str, chapters: list[Chapter]) -> None:
-        """Name the listing pages in the navigation, unless the site's own navigation already names one."""
+        """Name the first pages of lists in the navigation, unless the site's own navigation already names one."""
         assert self.knowledge is not None
         ours: list[Any] = []
         for chapter in chapters:
@@ -149,10 +196,12 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, SEARCH, content=script))
         files.append(File.generated(config, STYLE, content=_asset("kb.css")))
+        files.append(File.generated(config, SCRIPT, content=_asset("kb.js")))
 
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """Leave the search index as a script too where the pages can be read without a server."""
+        """Write what is no page, and leave the search index as a script where pages can be read without a server."""
+        self._write_files(config)
         path = os.path.join(config.site_dir, "search", "search_index.json")
         if config.use_directory_urls or not os.path.isfile(path):
             return
@@ -160,6 +209,12 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             index = file.read()
         with open(path.removesuffix("on"), "w", encoding="utf-8") as file:
             file.write(f"var __index = {index}")
+
+    def _write_files(self, config: MkDocsConfig) -> None:
+        folder = self.shown.folder
+        published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
+        for path, text in files_of(self.shown.wiki, self.urls, published):
+            _write(os.path.join(config.site_dir, folder + path), text)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
         """Build again when a record changes."""
@@ -170,16 +225,10 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         return server
 
 
-def _wiki(kb: KnowledgeBase) -> Wiki:
-    return wiki(kb.records(), [(session, _compact(kb, session.name)) for session in kb.sessions()], kb.config)
-
-
-def _compact(kb: KnowledgeBase, name: str) -> str:
-    """Return the compact form of the session *name*, or "" for an archive that has lost it."""
-    try:
-        return kb.session_file(name, "compact.md")
-    except FileNotFoundError:
-        return ""
+def _write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 def _asset(name: str) -> str:

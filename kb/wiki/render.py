@@ -7,12 +7,13 @@ https and mailto, and pictures become links, whatever extensions the site itself
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from kb.patterns import regex
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.wiki.elements import Html, linked
 from kb.wiki.markup import anchors
 
 if TYPE_CHECKING:
@@ -39,24 +40,37 @@ class Rendered(NamedTuple):
     headings: tuple[Heading, ...]
 
 
-def rendered(text: str, target: Callable[[str], str], unsearched: str = "") -> Rendered:
-    """Return *text* as HTML; *target* answers a link inside the wiki with its address, or with "" if there is none.
+def rendered(parts: Sequence[str], page: str, target: Callable[[str], str], searched: int = -1) -> Rendered:
+    """Return the *parts* of the page *page* as HTML; *target* answers a link inside the wiki, "" if there is none.
 
-    The section under the last heading is kept from the theme's search if its heading is *unsearched*.
+    Every part stands for itself: nothing that one opens reaches into the next. Headings in parts from number
+    *searched* on are kept from the theme's search with what stands under them.
     """
     parser = _parser()
-    tokens = parser.parse(text)
-    found = [(tokens[n], _words(tokens[n + 1])) for n, token in enumerate(tokens) if token.type == "heading_open"]
-    slugs = anchors(words for _, words in found)
-    for (token, _), slug in zip(found, slugs, strict=True):
+    parsed = [[] if isinstance(part, Html) else parser.parse(part) for part in parts]
+    seen = len(parts) if searched < 0 else searched
+    found = [
+        (token, _words(tokens[n + 1]), number < seen)
+        for number, tokens in enumerate(parsed)
+        for n, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+    slugs = anchors(words for _, words, _ in found)
+    for (token, _, is_seen), slug in zip(found, slugs, strict=True):
         token.attrSet("id", slug)
-    if found and found[-1][1] == unsearched:
-        found[-1][0].attrSet("data-search-exclude", "")
-    for token in tokens:
-        if token.type == "inline":
-            _check_links(token.children or [], target)
-    headings = (Heading(int(token.tag[1]), slug, words) for (token, words), slug in zip(found, slugs, strict=True))
-    return Rendered(parser.renderer.render(tokens, parser.options, {}), tuple(headings))
+        if not is_seen:
+            token.attrSet("data-search-exclude", "")
+    shown = []
+    for part, tokens in zip(parts, parsed, strict=True):
+        for token in tokens:
+            if token.type == "inline":
+                _check_links(token.children or [], target)
+        html = (
+            linked(part, page, target) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
+        )
+        shown.append(html)
+    headings = (Heading(int(token.tag[1]), slug, words) for (token, words, _), slug in zip(found, slugs, strict=True))
+    return Rendered("\n".join(shown), tuple(headings))
 
 
 @cache
@@ -84,7 +98,10 @@ def _check_links(tokens: list[Any], target: Callable[[str], str]) -> None:
             href = str(token.attrGet("href") or "")
             address = href if OUTSIDE.match(href) else target(href)
             token.tag = "a" if address else "span"
+            hint = str(token.attrGet("title") or "")
             token.attrs = {"href": address} if address else {"class": "kb-nowhere", "title": href}
+            if address and hint:
+                token.attrs["title"] = hint
             open_links.append(token.tag)
         elif token.type == "link_close":
             token.tag = open_links.pop()

@@ -1,0 +1,56 @@
+"""HTML of the wiki's own making, in which every text is escaped."""
+
+from __future__ import annotations
+
+import html
+import posixpath
+from collections.abc import Callable
+
+from kb.patterns import regex
+
+_LINK = regex(r'href="kb:([^"]*)"')
+
+
+class Html(str):
+    """HTML that was made by `element`: it is put on a page as it stands."""
+
+    __slots__ = ()
+
+
+def element(tag: str, *children: str, **attributes: str) -> Html:
+    """Return an element; a child that is no Html is text. `class_` is class, `data_x` data-x; "" leaves one out."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for name, value in attributes.items() if value
+    )
+    return Html(f"<{tag}{written}>{inside(*children)}</{tag}>")
+
+
+def inside(*children: str) -> Html:
+    """Return *children* one behind the other; one that is no Html is text."""
+    return Html("".join(child if isinstance(child, Html) else html.escape(child) for child in children))
+
+
+def opened(tag: str, **attributes: str) -> Html:
+    """Return the beginning of an element that a later part of the page ends with `closed`."""
+    return Html(element(tag, **attributes).removesuffix(f"</{tag}>"))
+
+
+def closed(tag: str) -> Html:
+    """Return the end of an element."""
+    return Html(f"</{tag}>")
+
+
+def to(uri: str) -> str:
+    """Return the href that leads to the page *uri* ("tags.md#x"), wherever the site puts it."""
+    return f"kb:{uri}"
+
+
+def linked(text: str, page: str, target: Callable[[str], str]) -> str:
+    """Return the Html *text* of the page *page* with what `to` has made replaced by the answers of *target*."""
+
+    def address(match: object) -> str:
+        path, mark, anchor = html.unescape(match[1]).partition("#")  # type: ignore[index]
+        href = (posixpath.relpath(path, posixpath.dirname(page) or ".") if path else "") + mark + anchor
+        return f'href="{html.escape(target(href) or "#")}"'
+
+    return _LINK.sub(address, text)

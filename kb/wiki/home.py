@@ -1,0 +1,116 @@
+"""The first page: what there is, what waits for a person, what has changed, how to find the rest."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator
+
+from kb.record import Status
+from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.feeds import FEED, RECORDS, feed_names
+from kb.wiki.health import HEALTH
+from kb.wiki.labels import STATUSES, badge, entry, items, joined, kind_label, scope_label, status_word, titled
+from kb.wiki.markup import plain
+from kb.wiki.waiting import INBOX, REVIEWS
+from kb.wiki.whole import Page, Wiki
+from kb.words import Said, say
+
+NEWEST = 10
+"""How many of the newest records the home page names."""
+CHANGED = 20
+"""How many of the records that changed last week the home page names."""
+WEEK = 7
+MONTHS = 12
+"""Months of the timeline that the home page shows."""
+
+
+def home_page(wiki: Wiki) -> Page:
+    """Return the first page: what there is, what is new, what waits for a person, how to find the rest."""
+    records = wiki.library.records
+    count = say("Records: {records} · Sessions: {sessions}", records=len(records), sessions=len(wiki.sessions))
+    count = count if wiki.sessions else say("Records: {records}", records=len(records))
+    search = say("Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.")
+    newest = sorted(range(len(records)), key=lambda place: records[place].date, reverse=True)[:NEWEST]
+    parts = [
+        f"# {plain(wiki.config.name)}",
+        plain(wiki.word(count)),
+        plain(wiki.word(search)),
+        _counts(wiki) if records else plain(wiki.word(say("Nothing has been written yet."))),
+        *titled(wiki, say("For a person to decide"), items(_waiting(wiki))),
+        *titled(wiki, say("Changed last week"), _changed(wiki)),
+        *titled(wiki, say("Newest"), items(entry(wiki, place) for place in newest)),
+        *titled(wiki, say("Timeline"), _timeline(wiki)),
+        *titled(wiki, say("For other programs"), _feeds(wiki)),
+    ]
+    return Page("index.md", tuple(parts), listing=True, name=wiki.word(say("Home")))
+
+
+def _waiting(wiki: Wiki) -> Iterator[Html]:
+    """Yield what needs a person, each with how many there are, where anything is."""
+    told = wiki.told
+    proposed = sum(record.status == Status.PROPOSED for record in wiki.library.records)
+    errors = sum(finding.severity == "error" for finding in told.findings)
+    kinds: tuple[tuple[int, Said, str], ...] = (
+        (len(told.reviews), say("open reviews"), REVIEWS),
+        (proposed, say("records to be verified"), wiki.statuses.uris.get(status_word(wiki, Status.PROPOSED), "")),
+        (len(told.held), say("candidates in the inbox"), INBOX),
+        (errors, say("errors that kb check finds"), HEALTH),
+    )
+    for number, words, uri in kinds:
+        if number:
+            yield inside(element("strong", str(number)), " ", element("a", wiki.word(words), href=to(uri)))
+
+
+def _changed(wiki: Wiki) -> Html:
+    """Return the records that changed in the last days, the latest first, each with its latest change."""
+    if not wiki.told.today:
+        return Html("")
+    since = (datetime.date.fromisoformat(wiki.told.today) - datetime.timedelta(days=WEEK)).isoformat()
+    newest = [(versions[0], n) for n, one in enumerate(wiki.library.records) if (versions := wiki.versions(one))]
+    recent = sorted((pair for pair in newest if pair[0].time[:10] > since), key=lambda pair: pair[0].time, reverse=True)
+    rows = [inside(entry(wiki, place), f" – {version.time[:10]}, {version.author}") for version, place in recent]
+    more = say("… and {number} more.", number=len(rows) - CHANGED)
+    return items([*rows[:CHANGED], *([inside(wiki.word(more))] if len(rows) > CHANGED else [])])
+
+
+def _timeline(wiki: Wiki) -> Html:
+    """Return how many records each of the last months has, as a bar and a number."""
+    counts = [(month, number) for month, number in wiki.months.counts.items() if month[:1].isdigit()][:MONTHS]
+    most = str(max((number for _, number in counts), default=0))
+    rows = (
+        inside(
+            element("a", month, href=to(wiki.months.uris[month])),
+            " ",
+            element("meter", value=str(number), max=most, aria_label=month),
+            f" {number}",
+        )
+        for month, number in counts
+    )
+    return items(rows, class_="kb-months")
+
+
+def _feeds(wiki: Wiki) -> Html:
+    own = (element("a", scope_label(wiki, scope), href=to(name)) for name, scope in feed_names(wiki).items() if scope)
+    everything = element("a", wiki.word(say("all decisions")), href=to(FEED))
+    rows = (inside("Atom: ", joined(" · ", [everything, *own])), element("a", RECORDS, href=to(RECORDS)))
+    return items(rows)
+
+
+def _counts(wiki: Wiki) -> Html:
+    records, language = wiki.library.records, wiki.config.language
+    found = Counter((record.kind, record.status) for record in records)
+    statuses = [status for status in STATUSES if any(record.status == status for record in records)]
+    uris = wiki.statuses.uris
+    heads = (element("a", badge(wiki, status), href=to(uris[status_word(wiki, status)])) for status in statuses)
+    head = [inside(wiki.word(say("Kind"))), *heads, inside(wiki.word(say("All")))]
+    rows = [
+        [
+            element("a", kind_label(kind, language), href=to(listed.uri)),
+            *(inside(str(found[kind, status] or "")) for status in statuses),
+            inside(str(listed.counts[""])),
+        ]
+        for kind, listed in wiki.kinds.items()
+    ]
+    body = element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in rows))
+    return element("table", element("thead", element("tr", *(element("th", word) for word in head))), body)

@@ -1,0 +1,107 @@
+"""What the wiki calls things, and the small pieces that many pages show: a status, a link to a record, a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kb.kinds import BY_NAME
+from kb.record import GLOBAL, Record, Status
+from kb.text import one_line
+from kb.values import TYPE_CHECKING
+from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.library import project_of
+from kb.wiki.markup import plain
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.wiki.whole import Wiki
+
+STATUSES: Mapping[str, tuple[str, Said]] = {
+    Status.PROPOSED: ("⚠️", say("to be verified")),
+    Status.ACCEPTED: ("✅", say("in force")),
+    Status.REJECTED: ("❌", say("rejected")),
+    Status.DEPRECATED: ("❌", say("out of force")),
+    Status.SUPERSEDED: ("❌", say("superseded")),
+}
+NEUTRAL = say("unknown")
+
+
+def kind_label(kind: str, language: str) -> str:
+    """Return what *kind* is called; a kind the table does not have keeps its own name."""
+    row = BY_NAME.get(kind)
+    return kind if row is None else row.zh if language == "zh" else row.en
+
+
+def scope_label(wiki: Wiki, scope: str) -> str:
+    """Return what *scope* is called."""
+    return project_of(scope) or wiki.word(say("Global"))
+
+
+def mark(status: str) -> str:
+    """Return the sign of *status*."""
+    return STATUSES.get(status, ("❓", NEUTRAL))[0]
+
+
+def status_name(status: str, language: str) -> str:
+    """Return the word for *status*; one the table does not have keeps its own name."""
+    return STATUSES[status][1].in_language(language) if status in STATUSES else one_line(status)
+
+
+def status_word(wiki: Wiki, status: str) -> str:
+    """Return the word for *status* in the language of the wiki."""
+    return status_name(status, wiki.config.language)
+
+
+def badge(wiki: Wiki, status: str) -> Html:
+    """Return sign and word of *status*."""
+    name = status if status in STATUSES else "unknown"
+    return element("span", f"{mark(status)} {status_word(wiki, status)}", class_=f"kb-status kb-{name}")
+
+
+def title_of(record: Record) -> str:
+    """Return what a link to *record* says."""
+    return one_line(f"{record.id} {record.title}")
+
+
+def record_link(wiki: Wiki, place: int, text: str = "") -> Html:
+    """Return a link to the record at *place*."""
+    record = wiki.library.records[place]
+    hint = f"{mark(record.status)} {status_word(wiki, record.status)} · {one_line(record.title)}"
+    return element("a", text or title_of(record), href=to(wiki.library.uris[place]), title=hint)
+
+
+def entry(wiki: Wiki, place: int) -> Html:
+    """Return sign, link and scope of the record at *place*, for a list."""
+    record = wiki.library.records[place]
+    scope = "" if record.scope == GLOBAL else f" · {project_of(record.scope)}"
+    return inside(sign(wiki, record.status), " ", record_link(wiki, place), scope)
+
+
+def sign(wiki: Wiki, status: str) -> Html:
+    """Return the sign of *status*, with its word for those who do not see it."""
+    return element("span", mark(status), title=status_word(wiki, status))
+
+
+def items(rows: Iterable[Html], **attributes: str) -> Html:
+    """Return *rows* as a list; "" for none."""
+    found = [element("li", row) for row in rows]
+    return element("ul", *found, **attributes) if found else Html("")
+
+
+def tag_links(wiki: Wiki, record: Record) -> Html:
+    """Return the tags of *record*, each leading to those that share it."""
+    tags = (element("a", f"#{tag}", href=to(wiki.tags.uris[tag]), class_="kb-tag") for tag in record.tags)
+    return joined(" ", tags)
+
+
+def joined(joint: str, parts: Iterable[Html]) -> Html:
+    """Return *parts* with *joint* between them."""
+    pieces: list[str] = []
+    for part in parts:
+        pieces += [joint, part] if pieces else [part]
+    return inside(*pieces)
+
+
+def titled(wiki: Wiki, title: Said, text: str) -> list[str]:
+    """Return *text* under *title*, as parts of a page; nothing for no text."""
+    return [f"## {plain(wiki.word(title))}", text] if text else []

@@ -1,0 +1,76 @@
+"""Pages that list records: by kind, scope, status, tag, month and impact folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kb.text import one_line
+from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.labels import badge, joined, kind_label, record_link, scope_label, tag_links
+from kb.wiki.listing import Group, Listing
+from kb.wiki.markup import plain
+from kb.wiki.whole import Page, Wiki
+from kb.words import say
+
+
+def list_pages(wiki: Wiki) -> Iterator[Page]:
+    """Yield every page that lists records."""
+    language = wiki.config.language
+    for kind, listed in wiki.kinds.items():
+        yield from _sheets(wiki, listed, kind_label(kind, language))
+    for scope, listed in wiki.scopes.items():
+        yield from _sheets(wiki, listed, scope_label(wiki, scope))
+    yield from _sheets(wiki, wiki.statuses, wiki.word(say("By status")))
+    yield from _sheets(wiki, wiki.tags, wiki.word(say("Tags")))
+    yield from _sheets(wiki, wiki.months, wiki.word(say("Timeline")))
+    yield from _sheets(wiki, wiki.paths, wiki.word(say("Impact paths")))
+
+
+def _sheets(wiki: Wiki, listed: Listing, title: str) -> Iterator[Page]:
+    """Yield the pages of one list."""
+    for number, groups in enumerate(listed.sheets):
+        last = len(listed.sheets)
+        heading = f"{title} ({number + 1}/{last})" if last > 1 else title
+        parts: list[str] = [f"# {plain(heading)}"]
+        if not number and len(listed.counts) > 1:
+            parts.append(_contents(listed))
+        for group in groups:
+            parts += [f"## {plain(group.label)}"] if group.label else []
+            parts.append(_table(wiki, group))
+        parts += [_pager(wiki, listed, number)] if last > 1 else []
+        yield Page(listed.uri_of(number), tuple(parts), listing=True, name="" if number else title)
+
+
+def _contents(listed: Listing) -> Html:
+    links = (
+        inside(element("a", one_line(label), href=to(listed.uris[label])), f" ({number})")
+        for label, number in listed.counts.items()
+    )
+    return element("p", joined(" · ", links), class_="kb-contents")
+
+
+def _table(wiki: Wiki, group: Group) -> Html:
+    words = (say("Status"), say("Record"), say("Scope"), say("Date"), say("Tags"))
+    head = element("tr", *(element("th", wiki.word(word)) for word in words))
+    body = element("tbody", *(_row(wiki, place) for place in group.places))
+    return element("table", element("thead", head), body, data_kb_list="1")
+
+
+def _row(wiki: Wiki, place: int) -> Html:
+    record = wiki.library.records[place]
+    cells = (
+        badge(wiki, record.status),
+        record_link(wiki, place),
+        inside(scope_label(wiki, record.scope)),
+        inside(record.date[:10]),
+        tag_links(wiki, record),
+    )
+    return element("tr", *(element("td", cell) for cell in cells))
+
+
+def _pager(wiki: Wiki, listed: Listing, number: int) -> Html:
+    links = [
+        element("strong", str(n + 1)) if n == number else element("a", str(n + 1), href=to(listed.uri_of(n)))
+        for n in range(len(listed.sheets))
+    ]
+    return element("p", inside(wiki.word(say("Pages")), ": "), joined(" ", links), class_="kb-pager")

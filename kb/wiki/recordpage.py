@@ -1,0 +1,224 @@
+"""The page of one record: what holds first, then its own words, then what others and git say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from kb.kinds import section_label
+from kb.record import GLOBAL, Record, Reference, Section, aliases_of
+from kb.short import short
+from kb.text import normalise, one_line
+from kb.wiki.elements import Html, closed, element, inside, opened, to
+from kb.wiki.labels import (
+    badge,
+    entry,
+    items,
+    joined,
+    kind_label,
+    record_link,
+    scope_label,
+    sign,
+    status_word,
+    tag_links,
+    titled,
+)
+from kb.wiki.library import project_of
+from kb.wiki.markup import cited, link, plain, reference
+from kb.wiki.whole import Page, Wiki, folder_of_path
+from kb.wiki.worddiff import changes
+from kb.words import say
+
+
+class Citing:
+    """Turns the citations of one text into links, and keeps those that lead nowhere."""
+
+    def __init__(self, wiki: Wiki, scope: str, uri: str) -> None:
+        """Read citations as *scope* means them, on the page *uri*."""
+        self.wiki = wiki
+        self.scope = scope
+        self.uri = uri
+        self.broken: list[str] = []
+
+    def body(self, text: str) -> str:
+        """Return the markdown *text* with its citations as links."""
+        return cited(text.strip("\n"), self._citation, self._named)
+
+    def _citation(self, what: Reference) -> str:
+        said = f"{what.project}:{what.id}" if what.project else what.id
+        return self._shown(self.wiki.library.find(what, self.scope), f"[{said}]", self.wiki.is_hidden(what, self.scope))
+
+    def _named(self, words: str, label: str) -> str:
+        place = self.wiki.library.named(words, self.scope)
+        shown = label or (words if place is None else self.wiki.library.records[place].title)
+        is_hidden = normalise(words) in self.wiki.hidden_titles or self.wiki.is_hidden(reference(words), self.scope)
+        return self._shown(place, shown if place is not None else f"[[{words}]]", is_hidden)
+
+    def _shown(self, place: int | None, words: str, is_hidden: bool) -> str:
+        if place is not None:
+            record = self.wiki.library.records[place]
+            hint = f"{status_word(self.wiki, record.status)} · {record.title}"
+            return link(plain(words), self.wiki.library.uris[place], self.uri, hint)
+        if is_hidden:
+            return plain(words)
+        self.broken.append(words)
+        return plain(f"{words} ⚠️ {self.wiki.word(say('no such record'))}")
+
+
+def record_page(wiki: Wiki, place: int) -> Page:
+    """Return the page of the record at *place* of the library."""
+    record = wiki.library.records[place]
+    uri = wiki.library.uris[place]
+    citing = Citing(wiki, record.scope, uri)
+    said = [
+        f"# {plain(f'[{record.id}]')} {plain(record.title)}",
+        inside(_successor(wiki, place), _plate(wiki, record), _actions(wiki, record)),
+        *(_section(wiki, section, citing) for section in record.sections),
+        *_notes(wiki, record, citing),
+    ]
+    behind = [
+        titled(wiki, say("In place of one another"), _chain(wiki, place)),
+        titled(wiki, say("Impact paths"), _paths(wiki, record)),
+        titled(wiki, say("Cited by"), _cited_by(wiki, place)),
+        titled(wiki, say("Similar records"), items(entry(wiki, n) for n in wiki.similar[place])),
+        titled(wiki, say("History"), _history(wiki, record)),
+        titled(wiki, say("Facts"), _facts(wiki, place)),
+    ]
+    parts = (*said, *(part for pair in behind for part in pair))
+    return Page(uri, parts, searched=len(said), source=record.path, broken=tuple(citing.broken))
+
+
+# -- what it says ---------------------------------------------------------------------------------
+
+
+def _successor(wiki: Wiki, place: int) -> Html:
+    """Say first what came in the place of a record, and lead there."""
+    newer = wiki.library.superseded_by.get(place, ())
+    if not newer:
+        return Html("")
+    words = element("strong", wiki.word(say("No longer in force. Read instead:")))
+    ends = [*newer, *(n for n in wiki.library.chain(place)[-1:] if n not in newer and n != place)]
+    return element("div", words, " ", joined(", ", (entry(wiki, n) for n in ends)), class_="kb-over", role="note")
+
+
+def _plate(wiki: Wiki, record: Record) -> Html:
+    """Return status, kind, scope, date and tags on a line."""
+    kind = kind_label(record.kind, wiki.config.language)
+    parts = [
+        badge(wiki, record.status),
+        element("a", kind, href=to(wiki.kinds[record.kind].uri)),
+        element("a", scope_label(wiki, record.scope), href=to(wiki.scopes[record.scope].uri)),
+        element("time", record.date[:10]) if record.date else Html(""),
+        tag_links(wiki, record),
+    ]
+    return element("p", joined(" · ", filter(None, parts)), class_="kb-plate")
+
+
+def _actions(wiki: Wiki, record: Record) -> Html:
+    """Return where the record can be found, edited and taken from."""
+    edit = wiki.told.story.edit if wiki.told.story else ""
+    name = f"{project_of(record.scope)}:{record.id}" if record.scope != GLOBAL else record.id
+    links = [
+        element("a", wiki.word(say("Permalink")), href=to(f"r/{record.uid}/index.html")) if record.uid else Html(""),
+        element("a", wiki.word(say("Edit this")), href=edit + quote(record.path)) if edit and record.path else Html(""),
+        element("code", f"kb edit {name}"),
+    ]
+    copied = element(
+        "details",
+        element("summary", wiki.word(say("Copy for an agent"))),
+        element("pre", element("code", short(record, wiki.config.language))),
+        class_="kb-short",
+    )
+    return element("div", element("p", joined(" · ", filter(None, links))), copied, class_="kb-actions")
+
+
+def _section(wiki: Wiki, section: Section, citing: Citing) -> str:
+    heading = section_label(section.name, wiki.config.language) if section.name else section.heading
+    return f"## {plain(heading)}\n\n{citing.body(section.text)}"
+
+
+def _notes(wiki: Wiki, record: Record, citing: Citing) -> list[str]:
+    """Return what people wrote, in a frame of its own."""
+    if not record.user.strip():
+        return []
+    title = f"## {plain(wiki.word(say('Notes by people')))}"
+    return [title, opened("div", class_="kb-person"), citing.body(record.user), closed("div")]
+
+
+# -- what is around it ----------------------------------------------------------------------------
+
+
+def _chain(wiki: Wiki, place: int) -> Html:
+    """Return what replaced what, oldest first, this record marked."""
+    rows = []
+    for other in wiki.library.chain(place):
+        record = wiki.library.records[other]
+        here = element("strong", one_line(f"{record.id} {record.title}"), aria_current="page")
+        rows.append(inside(badge(wiki, record.status), " ", here if other == place else record_link(wiki, other)))
+    return element("ol", *(element("li", row) for row in rows), class_="kb-chain") if rows else Html("")
+
+
+def _paths(wiki: Wiki, record: Record) -> Html:
+    """Return the impact paths, each leading to the code and to what else speaks of its folder."""
+    code = (wiki.told.story.code if wiki.told.story else {}).get(record.scope, "")
+    rows = []
+    for path in record.impact:
+        shown = element("code", one_line(path))
+        seen = element("a", shown, href=code + quote(path)) if code and ".." not in path.split("/") else shown
+        others = element("a", wiki.word(say("what else governs it")), href=to(wiki.paths.uris[folder_of_path(path)]))
+        rows.append(inside(seen, " · ", others))
+    return items(rows)
+
+
+def _cited_by(wiki: Wiki, place: int) -> Html:
+    told = wiki.library.cited_by.get(place, {})
+    rows = (
+        inside(entry(wiki, other), element("blockquote", element("p", sentence))) for other, sentence in told.items()
+    )
+    return items(rows, class_="kb-cites")
+
+
+def _history(wiki: Wiki, record: Record) -> Html:
+    """Return every version with what changed in it, newest first."""
+    rows = []
+    for version in wiki.versions(record):
+        who = f"{version.author} ({version.host})" if version.host else version.author
+        head = f"{version.time[:10]} · {one_line(who)} · {one_line(version.subject)}"
+        diff = changes(version.before, version.after) if version.before else Html("")
+        fold = element("details", element("summary", head), diff) if diff else element("p", head)
+        rows.append(element("li", fold, data_commit=version.commit[:10]))
+    return element("ul", *rows, class_="kb-history") if rows else Html("")
+
+
+def _facts(wiki: Wiki, place: int) -> Html:
+    """Return the table of what the frontmatter says and of what other records say about this one."""
+    record, shelf = wiki.library.records[place], wiki.library
+    coexists = (inside(_named(wiki, key, record.scope), f" – {why}") for key, why in record.coexists_with.items())
+    rows = [
+        (say("Confirmed"), inside(record.confirmed)),
+        (say("Supersedes"), joined(", ", (_named(wiki, words, record.scope) for words in record.supersedes))),
+        (say("Superseded by"), joined(", ", (record_link(wiki, n) for n in shelf.superseded_by.get(place, ())))),
+        (say("Amends"), joined(", ", (_named(wiki, words, record.scope) for words in record.amends))),
+        (say("Amended by"), joined(", ", (record_link(wiki, n) for n in shelf.amended_by.get(place, ())))),
+        (say("Stands beside"), joined("; ", coexists)),
+        (say("Claims"), joined(", ", (element("code", f"{key}: {value}") for key, value in record.claims.items()))),
+        (say("Occurrences"), inside(str(record.occurrences) if record.occurrences > 1 else "")),
+        (say("Sources"), joined(", ", _sources(wiki, record))),
+        (say("Former ids"), inside(", ".join(aliases_of(record.extra)))),
+        (say("File"), element("code", record.path) if record.path else Html("")),
+    ]
+    shown = [element("tr", element("th", wiki.word(label)), element("td", cell)) for label, cell in rows if cell]
+    return element("table", element("tbody", *shown)) if shown else Html("")
+
+
+def _sources(wiki: Wiki, record: Record) -> Iterable[Html]:
+    for source in record.sources:
+        uri = wiki.session_uri(source)
+        yield element("a", source, href=to(uri)) if uri else inside(source)
+
+
+def _named(wiki: Wiki, words: str, scope: str) -> Html:
+    target = wiki.library.find(reference(words), scope)
+    if target is None:
+        return inside(words, "" if wiki.is_hidden(reference(words), scope) else " ⚠️")
+    return inside(sign(wiki, wiki.library.records[target].status), " ", record_link(wiki, target))
