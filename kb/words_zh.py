@@ -613,6 +613,8 @@ KNOWLEDGE: dict[str, str] = {
     "nothing found": "没有找到",
     "no review is open": "没有待决的评审",
     "nothing is held": "收件箱里没有内容",
+    "another kb is at it in {path}": "另一个 kb 正在 {path} 里做同一件事",
+    "if it waits for a password, answer or end it": "若它在等密码，请输入或结束它",
     "git stored other commits than were built": "git 存下的提交与构建的不同",
     "git stored other trees than were built": "git 存下的树与所构建的不同",
     "not given: {sections}": "未给出：{sections}",

@@ -658,3 +658,11 @@ def test_a_clone_learns_to_merge_records(team: Team) -> None:
     assert "merge.kb" not in git(kb.root, "config", "--local", "--list")
     sync(kb)
     assert "merge-driver" in git(kb.root, "config", "merge.kb.driver")
+
+
+def test_one_waits_for_another_sync_but_not_for_ever(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = team.clone("ann")
+    monkeypatch.setattr("kb.knowledge.sync._PATIENCE", 0.1)
+    with team.opened(Path(kb.root)).state.alone("sync"), pytest.raises(Busy, match="another kb is at it"):
+        sync(kb)
+    assert sync(kb).remote == "origin"

@@ -31,6 +31,10 @@ _PAUSE = 0.3
 """Seconds by which the pause after a lost race grows, at most."""
 
 
+_PATIENCE = 60.0
+"""Seconds to wait for another sync of this clone; one of them may wait for a password."""
+
+
 class Synced(NamedTuple):
     """What a sync has done."""
 
@@ -67,7 +71,7 @@ def sync(kb: KnowledgeBase, remote: str = "", *, push: bool = True) -> Synced:
     """
     with Writing(kb, "", "").transaction():
         driver.install(kb.repository)  # what a process that died has left was made good before, or Busy raised
-    with kb.state.alone("sync"):
+    with kb.state.alone("sync", _PATIENCE):
         return _synced(Syncing(kb, remote), push=push)
 
 

@@ -39,15 +39,20 @@ def clone_of(folder: str) -> str:
         return ""
 
 
-def folders_below(root: str, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the folders from *folder* down, each with its stamp."""
+def folders_below(root: str, folder: str, counts: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the folders from *folder* down, each with its stamp.
+
+    Where the file system *counts* folders as links of the one above, as it was seen to do there, one with two has none.
+    """
     try:
         place = within(root, folder)
         stat = os.stat(place)
-        if stat.st_nlink > 2 or stat.st_nlink < 2:
+        if not counts or stat.st_nlink != 2:
             with os.scandir(place) as entries:
-                for name in sorted(e.name for e in entries if e.is_dir(follow_symlinks=False) and e.name[0] != "."):
-                    yield from folders_below(root, f"{folder}/{name}")
+                below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            counts = bool(below) and stat.st_nlink == 2 + len(below)
+            for name in sorted(name for name in below if name[0] != "."):
+                yield from folders_below(root, f"{folder}/{name}", counts)
     except (FileNotFoundError, NotADirectoryError):
         return
     yield folder, f"{stat.st_mtime_ns}:{stat.st_ino}"

@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 
-from kb.errors import KbError
+from kb.errors import Busy, KbError
 from kb.home import state_home
 from kb.jsonbytes import json_bytes
 from kb.store.files import STALE, half_written, harden, remove_folder, sweep, unwaited
@@ -158,10 +158,11 @@ class State:
     # one at a time
 
     @contextlib.contextmanager
-    def alone(self, name: str) -> Iterator[None]:
+    def alone(self, name: str, patience: float = 0) -> Iterator[None]:
         """Let one process at a time do what *name* says; never to be nested, as names may share a lock.
 
-        Where no lock can be made nothing else can be written either, and nobody is kept out.
+        Where no lock can be made nothing else can be written either, and nobody is kept out. With *patience*, raise
+        Busy after so many seconds of waiting.
         """
         import fcntl
 
@@ -174,6 +175,12 @@ class State:
             yield
             return
         try:
+            end = time.monotonic() + patience
+            while patience and not _taken(file):
+                if time.monotonic() > end:
+                    said = say("another kb is at it in {path}", path=os.path.dirname(self.folder))
+                    raise Busy(said, hint=say("if it waits for a password, answer or end it"))
+                time.sleep(0.05)
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
         finally:
@@ -191,6 +198,17 @@ class State:
             yield folder
         finally:
             remove_folder(folder)
+
+
+def _taken(file: int) -> bool:
+    """Take the lock on *file* and tell whether that went without waiting."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_plain(entry: os.DirEntry[str]) -> bool:
