@@ -108,7 +108,7 @@ def tables(operations: Sequence[Row], scenes: Sequence[Row], points: int) -> str
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     tried = sum(row.tried.total() for row in operations) + sum(row.boundaries for row in scenes)
     wrong = sum(len(row.wrong) for row in (*operations, *scenes))
-    where = f"at about {points} boundaries of each operation" if points else "at every boundary"
+    where = f"at {points} boundaries of each operation or more" if points else "at every boundary"
     killed = sum(row.boundaries for row in scenes if "killed at random" in row.name)
     lines = [
         f"Last run: {time.strftime('%Y-%m-%d')}, {git}, Python {platform.python_version()}, {platform.system()};"
