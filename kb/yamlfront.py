@@ -137,7 +137,8 @@ class _Loader(_Base):  # type: ignore[misc]
     def _scalar(self, event: Any) -> Any:
         value, mark = event.value, event.end_mark
         if event.style and event.style in "|>":
-            keeps = value.endswith("\n\n") or (value != "" and not value.strip("\n"))
+            last_row = value.rstrip("\n").rpartition("\n")[2]
+            keeps = value.endswith("\n\n") or (value != "" and not last_row.strip())
             self.end = (max(event.start_mark.line, mark.line - (mark.column == 0)), -1, keeps)
         else:
             self.end = (mark.line, mark.column, False)

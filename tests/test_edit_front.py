@@ -53,6 +53,14 @@ def test_a_value_ends_before_the_next_key() -> None:
     assert edit_front(text, {"impact": ["a"]}) == text.replace("yes\n", "yes\nimpact: [a]\n")
 
 
+@pytest.mark.parametrize("style", [">-", "|", "|-", "|+"])
+def test_a_row_of_blanks_that_belongs_to_a_value_stays_with_it(style: str) -> None:
+    text = f"---\nid: {style}\n  O\n   \na: b\n---\n"
+    assert front(text)["id"].startswith("O\n ")
+    assert edit_front(text, {"title": "x"}) == text.replace("a: b", "title: x\na: b")
+    assert edit_front(text, {"id": "D001"}) == "---\nid: D001\na: b\n---\n"
+
+
 def test_an_indented_front_stays_indented() -> None:
     text = "---\n  id: D001\n  title: x\n---\n"
     assert (
