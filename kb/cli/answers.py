@@ -13,7 +13,7 @@ from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import Filter, KnowledgeBase
-    from kb.knowledge.recall import Answer, Explained
+    from kb.knowledge.answering import Answer, Explained
     from kb.record import Candidate
 
 

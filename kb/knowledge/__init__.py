@@ -23,12 +23,12 @@ from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
+    from kb.knowledge.answering import Answer, Explained
     from kb.knowledge.archive import Session
     from kb.knowledge.fresh import Looking
     from kb.knowledge.inbox import Held
     from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
-    from kb.knowledge.recall import Answer, Explained
     from kb.knowledge.review import Review, Sides
     from kb.knowledge.session import Saved
     from kb.reading.hints import Hint
@@ -378,15 +378,12 @@ class KnowledgeBase:
 
     def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
         """Return what answers *query*, best first."""
-        self.look()
-        from kb.knowledge.recall import recall
-
-        return recall(self, query, wanted=wanted, project=project, limit=limit)
+        return self.explained(query, wanted=wanted, project=project, limit=limit).answers
 
     def explained(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> Explained:
         """Return what `recall` answers with how *query* was understood and what each score is made of."""
         self.look()
-        from kb.knowledge.recall import explained
+        from kb.knowledge.answering import explained
 
         return explained(self, query, wanted=wanted, project=project, limit=limit)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.record import Record
 from kb.store.rows import ALL, Filter, marks, where
+from kb.text import stem
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE, key, rarity, vocabulary, weights
 
@@ -21,6 +22,9 @@ ENOUGH = 12_000
 
 CANDIDATES = 200
 """Records whose score is reckoned with every term."""
+
+
+_COUNTED = "SELECT count(*) FROM postings WHERE t = ?"
 
 
 class Scored(NamedTuple):
@@ -58,12 +62,16 @@ class Postings:
         """Let the row *n*, which was added as *record*, be found no more."""
         self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", [(term, n) for term in weights(record)])
 
+    def frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        """Return in how many records each of *words*, or another form of it, stands."""
+        return {word: self._db.execute(_COUNTED, (key(stem(word)),)).fetchone()[0] for word in words}
+
     def known(self, asked: Mapping[str, float]) -> list[Term]:
         """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
         (total,) = self._db.execute("SELECT count(*) FROM records").fetchone()
         found = []
         for term, weight in asked.items():
-            (frequency,) = self._db.execute("SELECT count(*) FROM postings WHERE t = ?", (key(term),)).fetchone()
+            (frequency,) = self._db.execute(_COUNTED, (key(term),)).fetchone()
             if frequency:
                 found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
         return sorted(found, key=lambda term: (-term.worth, term.term))
