@@ -336,9 +336,8 @@ class KnowledgeBase:
 
         Looked for in *scope* first, then globally, then anywhere if only one has it; raise UnknownId otherwise.
         """
-        index = self.fresh(thorough=False)
-        record = one_named(index, name, scope)
-        return record if index.is_current(record.path) else one_named(self.fresh(), name, scope)
+        record = one_named(self.fresh(thorough=False), name, scope)
+        return record if self.index.is_current(record.path) else one_named(self.fresh(), name, scope)
 
     def broken(self) -> list[BadRecord]:
         """Return why each file that should hold a record cannot be read, as of the last answer."""
@@ -382,9 +381,9 @@ class KnowledgeBase:
 
     def explained(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> Explained:
         """Return what `recall` answers with how *query* was understood and what each score is made of."""
-        self.look()
         from kb.knowledge.answering import explained
 
+        self.look()
         return explained(self, query, wanted=wanted, project=project, limit=limit)
 
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:

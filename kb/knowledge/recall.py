@@ -70,7 +70,7 @@ def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
         return []
     index = kb.fresh(thorough=False)
     wanted = Filter(scopes=_scopes(project))
-    rows = index.postings.best(index.postings.known(asking.asked(prompt)), wanted)[:_PROBED]
+    rows = index.postings.best(index.postings.known(asking.asked(prompt, queries.MAX_TERMS)), wanted)[:_PROBED]
     found = index.at([row.n for row in rows])
     hits = [Hit(found[row.n], row.score) for row in rows]
     hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
