@@ -54,6 +54,7 @@ bench: $(VENV)/.ready
 
 bench-recall: $(VENV)/.ready
 	$(RUN)/python -m bench.recall
+	$(RUN)/python -m bench.recallfloor
 
 bench-faults: $(VENV)/.ready
 	$(RUN)/python -m bench.faults $(if $(FORM),$(FORM),--write-docs)

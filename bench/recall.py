@@ -20,7 +20,7 @@ from typing import NamedTuple
 from bench import recallsets
 from bench.recallsets import Part, Question
 from kb.knowledge import finding
-from kb.knowledge.recall import shipped_synonyms
+from kb.knowledge.answering import shipped_synonyms
 from kb.reading import rank
 from kb.reading.asking import FUNCTION_EN
 from kb.store.index import Index
@@ -94,7 +94,7 @@ def ours(part: Part, folder: str) -> Search:
     groups = shipped_synonyms()
 
     def search(query: str, limit: int) -> list[str]:
-        hits = finding.found(index, query, ALL, limit=limit, groups=groups)
+        hits = finding.found(index, query, ALL, limit=limit, groups=groups).hits
         return [hit.record.id for hit in rank.ranked(hits, query)][:limit]
 
     return search

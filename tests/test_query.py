@@ -352,9 +352,16 @@ class TestRelevant:
         assert relevant(NOTES, "how do we handle JWT?") == []
 
     def test_common_terms_count_less(self) -> None:
-        prompt = "index search with SQLite"
-        assert ids(relevant(NOTES, prompt, frequency={"index": 1, "search": 1, "sqlite": 1}, total=100)) == ["D004"]
-        assert relevant(NOTES, prompt, frequency={"index": 60, "search": 60, "sqlite": 60}, total=100) == []
+        prompt = "search file server index"
+        terms = subjects(prompt)
+        assert ids(relevant(NOTES, prompt, frequency=dict.fromkeys(terms, 1), total=100)) == ["D004"]
+        assert relevant(NOTES, prompt, frequency=dict.fromkeys(terms, 60), total=100) == []
+
+    def test_a_title_that_is_named_is_enough_though_its_words_are_common(self) -> None:
+        prompt = "please retry the payments with their idempotency key"
+        frequency = dict.fromkeys(subjects(prompt), 20)
+        assert ids(relevant(NOTES, prompt, frequency=frequency, total=100)) == ["D002"]
+        assert relevant(NOTES, "please retry with the key", frequency=frequency, total=100) == []
 
     def test_what_is_over_is_not_brought_up(self) -> None:
         assert relevant(NOTES, "旧的缓存方案是什么") == []

@@ -13,7 +13,7 @@ from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import Filter, KnowledgeBase
-    from kb.knowledge.recall import Answer, Explained
+    from kb.knowledge.answering import Answer, Explained
     from kb.record import Candidate
 
 
@@ -42,22 +42,18 @@ def search(
     as_json: bool = False,
 ) -> None:
     """Print the records that answer *words*, best first; *explain*: with how they were found."""
-    query, project = " ".join(words), kb.project(os.getcwd())
-    found: list[Answer] | Explained
-    if explain:
-        from kb.knowledge.recall import explained
+    kb.look()
+    from kb.knowledge.answering import explained
 
-        found = explained(kb, query, wanted=wanted, project=project, limit=limit)
-    else:
-        found = kb.recall(query, wanted=wanted, project=project, limit=limit)
-    answers = found if isinstance(found, list) else found.answers
+    found = explained(kb, " ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+    answers = found.answers
     name_broken(kb)
     if not answers:
         explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
     if as_json:
-        print_json(_shown(found))
+        print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
         return
-    if not isinstance(found, list):
+    if explain:
         how = say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)
         print(kb.words(how))
         terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
@@ -75,11 +71,8 @@ def search(
             print("      ", kb.words(score))
 
 
-def _shown(found: list[Answer] | Explained) -> object:
-    """Return what `--json` prints of *found*."""
-    if not isinstance(found, list):
-        return {**found._asdict(), "answers": [{**_row(a), "parts": a.parts} for a in found.answers]}
-    return [_row(answer) for answer in found]
+def _explained_rows(found: Explained) -> object:
+    return {**found._asdict(), "answers": [{**_row(answer), "parts": answer.parts} for answer in found.answers]}
 
 
 def _row(answer: Answer) -> dict[str, object]:

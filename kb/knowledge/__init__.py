@@ -23,12 +23,12 @@ from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
+    from kb.knowledge.answering import Answer
     from kb.knowledge.archive import Session
     from kb.knowledge.fresh import Looking
     from kb.knowledge.inbox import Held
     from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
-    from kb.knowledge.recall import Answer
     from kb.knowledge.review import Review, Sides
     from kb.knowledge.session import Saved
     from kb.reading.hints import Hint
@@ -337,9 +337,8 @@ class KnowledgeBase:
 
         Looked for in *scope* first, then globally, then anywhere if only one has it; raise UnknownId otherwise.
         """
-        index = self.fresh(thorough=False)
-        record = one_named(index, name, scope)
-        return record if index.is_current(record.path) else one_named(self.fresh(), name, scope)
+        record = one_named(self.fresh(thorough=False), name, scope)
+        return record if self.index.is_current(record.path) else one_named(self.fresh(), name, scope)
 
     def broken(self) -> list[BadRecord]:
         """Return why each file that should hold a record cannot be read, as of the last answer."""
@@ -380,9 +379,9 @@ class KnowledgeBase:
     def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
         """Return what answers *query*, best first."""
         self.look()
-        from kb.knowledge.recall import recall
+        from kb.knowledge.answering import explained
 
-        return recall(self, query, wanted=wanted, project=project, limit=limit)
+        return explained(self, query, wanted=wanted, project=project, limit=limit).answers
 
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
         """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""

@@ -46,9 +46,7 @@ class Found(NamedTuple):
     """Not in order yet."""
 
 
-def found(
-    index: Index, query: str, wanted: Filter = ALL, *, limit: int = 10, groups: Sequence[Group] = ()
-) -> list[Hit]:
+def found(index: Index, query: str, wanted: Filter = ALL, *, limit: int = 10, groups: Sequence[Group] = ()) -> Found:
     """Return the hits for *query*: those that hold all of it, and, where that is no answer yet, those that hold some.
 
     One word is a filter: what holds it is the answer. With more words, few records that happen to hold them
@@ -56,10 +54,11 @@ def found(
     """
     whole = all_of(index, query, wanted, limit)
     said = len(queries.subjects(query))
-    if whole and (said < WORDS or (said < SENTENCE and len(whole) >= FEW)):
+    if whole.hits and (said < WORDS or (said < SENTENCE and len(whole.hits) >= FEW)):
         return whole
-    known = {hit.record.path for hit in whole}
-    return whole + [hit for hit in some_of(index, query, wanted, limit, groups).hits if hit.record.path not in known]
+    known = {hit.record.path for hit in whole.hits}
+    some = some_of(index, query, wanted, limit, groups)
+    return some._replace(hits=whole.hits + [hit for hit in some.hits if hit.record.path not in known])
 
 
 def some_of(index: Index, query: str, wanted: Filter = ALL, limit: int = READ, groups: Sequence[Group] = ()) -> Found:
@@ -85,7 +84,7 @@ def known_terms(index: Index, query: str, groups: Sequence[Group] = ()) -> list[
     return sorted(known, key=lambda term: (-term.worth, term.term))
 
 
-def all_of(index: Index, query: str, wanted: Filter, limit: int) -> list[Hit]:
+def all_of(index: Index, query: str, wanted: Filter, limit: int) -> Found:
     """Return the records that hold all of *query*: by the index, and, where those are few, by the plain scan."""
     rows = index.matching(queries.match_expression(query), wanted, 3 * limit)
     if len(rows) < limit:
@@ -94,7 +93,8 @@ def all_of(index: Index, query: str, wanted: Filter, limit: int) -> list[Hit]:
     scores = index.postings.weighed(terms, rows)
     most = max(scores.values(), default=0) or 1
     parts = {n: {"order": 0.1 / (1 + at), "terms": scores.get(n, 0) / most} for at, n in enumerate(rows)}
-    return [hit._replace(whole=True) for hit in _hits(index, query, terms, parts, wanted, len(rows))]
+    hits = _hits(index, query, terms, parts, wanted, len(rows))
+    return Found(tuple(terms), [hit._replace(whole=True) for hit in hits])
 
 
 def _add_kin(index: Index, terms: Sequence[Term], parts: dict[int, dict[str, float]]) -> None:

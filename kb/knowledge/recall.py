@@ -1,147 +1,27 @@
-"""The way out: query → index → rank → budget → form."""
+"""The way out, unasked: what an agent is told at a prompt, a start, a task: query → index → rank → budget → form."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kb.kinds import KINDS
-from kb.knowledge import finding, successors
-from kb.reading import hints, rank, synonyms
+from kb.reading import asking, hints, rank
 from kb.reading import query as queries
 from kb.reading.hints import Hint
-from kb.reading.intent import IDENTITY, STRATEGIES, Understood, understood
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record
-from kb.store.rows import ALL, Filter
+from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.weighing import SCALE
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.reading.synonyms import Group
-    from kb.store.index import Index
-    from kb.words import Said
 
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _PROBED = 40
-
-SYNONYMS = "synonyms.yaml"
-MAX_SYNONYMS = 1_000_000
-"""Characters of a file of synonyms that are read."""
-
-FEW = 3
-"""Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)."""
-
-
-class Answer(NamedTuple):
-    """A record that answers a query."""
-
-    record: Record
-    score: float
-    """The higher the better; comparable within one answer list only."""
-    snippet: str
-    """The words around the first match, each match between « and »."""
-    note: Said | str = ""
-    """What to know of it: that it replaces another record found."""
-    parts: Mapping[str, float] = {}
-    """What the score is made of: parts that are added, and factors ("×…")."""
-
-
-class Explained(NamedTuple):
-    """How a query was understood, and its answers."""
-
-    intent: str
-    strategy: str
-    terms: tuple[tuple[str, int, float], ...]
-    """Term, the number of records it stands in, and what it counts."""
-    answers: list[Answer]
-
-
-def recall(
-    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
-) -> list[Answer]:
-    """Return at most *limit* records that answer *query*, best first.
-
-    First those that the index finds with every term, then those in which a plain scan finds every term (parts of
-    words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
-    """
-    return _answered(kb, query, understood(query), wanted, project, limit)
-
-
-def explained(
-    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
-) -> Explained:
-    """Return the answers of `recall` with how they were found."""
-    kb.look()
-    what = understood(query)
-    answers = _answered(kb, query, what, wanted, project, limit)
-    terms = tuple(
-        (term.term, term.frequency, term.worth / SCALE)
-        for term in finding.known_terms(kb.index, query, all_synonyms(kb))
-    )
-    return Explained(what.intent, what.strategy.name, terms, answers)
-
-
-def _answered(
-    kb: KnowledgeBase, query: str, what: Understood, wanted: Filter, project: str, limit: int
-) -> list[Answer]:
-    from kb.reading.snippet import snippet
-
-    index = kb.fresh()
-    plan = what.strategy
-    best = _newest(index, _profile(wanted))[:limit] if plan.only else []
-    if not best and query.strip():
-        hits = finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb))
-        best = rank.ranked(hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)[:limit]
-        if what.weak_identity and len(best) < FEW:
-            known = {hit.record.path for hit in best}
-            broad = (hit for hit in _newest(index, _profile(wanted)) if hit.record.path not in known)
-            best += list(broad)[: limit - len(best)]
-    elif not best:
-        best = _newest(index, wanted)[:limit]
-    adding = wanted._replace(scopes=()) == ALL
-    answers = [
-        Answer(hit.record, round(hit.score, 4), snippet(_text(hit.record), query).marked("«", "»"), note, hit.parts)
-        for hit, note in successors.before(index, best, adding=adding)
-    ]
-    return answers[:limit]
-
-
-def shipped_synonyms() -> list[Group]:
-    """Return the groups of synonyms that come with kb."""
-    return _groups(os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates", SYNONYMS), SYNONYMS)
-
-
-def _groups(path: str, name: str) -> list[Group]:
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
-        return synonyms.read(file.read(MAX_SYNONYMS), name)
-    return []
-
-
-def all_synonyms(kb: KnowledgeBase) -> list[Group]:
-    """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
-    return shipped_synonyms() + _groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
-
-
-def _newest(index: Index, wanted: Filter) -> list[Hit]:
-    """Return the live records *wanted*, the newest first."""
-    statuses = wanted.statuses or tuple(LIVE)
-    records = index.records(wanted._replace(statuses=statuses))
-    return [Hit(record) for record in sorted(records, key=lambda record: record.date, reverse=True)]
-
-
-def _profile(wanted: Filter) -> Filter:
-    return wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)
-
-
-def _text(record: Record) -> str:
-    return "\n".join([*(section.text for section in record.sections), record.user]) or record.title
-
 
 # -- hints ----------------------------------------------------------------------------------------
 
@@ -185,18 +65,17 @@ def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -
 
 def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds."""
-    expression = queries.broad_expression(prompt)
-    if not expression and not queries.cited(prompt):
+    subjects = queries.subjects(prompt)
+    if not subjects and not queries.cited(prompt):
         return []
     index = kb.fresh(thorough=False)
     wanted = Filter(scopes=_scopes(project))
-    found = index.search(f"{{title tags}} : ({expression})" if expression else "", wanted, _PROBED)
-    if len(found) < kb.config.hint_items:
-        found += index.search(expression, wanted, _PROBED)
-    hits = [Hit(record, -score) for record, score in found]
+    rows = index.postings.best(index.postings.known(asking.asked(prompt, queries.MAX_TERMS)), wanted)[:_PROBED]
+    found = index.at([row.n for row in rows])
+    hits = [Hit(found[row.n], row.score) for row in rows]
     hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
     total = index.count(wanted)
-    frequency = index.frequencies(queries.subjects(prompt), int(total * rank.COMMON) + 1)
+    frequency = index.postings.frequencies(subjects)
     best = rank.relevant(
         rank.ranked(hits, prompt, scope=project), prompt, scope=project, frequency=frequency, total=total
     )

@@ -32,8 +32,8 @@ FUNCTION_EN = words_in(
 _FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
 
 
-def asked(query: str) -> dict[str, float]:
-    """Return the terms by which records are ranked that are to answer *query*, each with its weight, 0.0–1.0."""
+def asked(query: str, limit: int = MAX_ASKED) -> dict[str, float]:
+    """Return the terms, *limit* at most, by which records are ranked that are to answer *query*: weights 0.0–1.0."""
     weights: dict[str, float] = {}
 
     def ask(term: str, weight: float) -> None:
@@ -51,4 +51,4 @@ def asked(query: str) -> dict[str, float]:
         for at, word in enumerate(word_terms(run)):
             if word not in FUNCTION_EN:
                 ask(stem(word), PART if at else 1.0)
-    return dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_ASKED])
+    return dict(sorted(weights.items(), key=lambda item: -item[1])[:limit])

@@ -24,6 +24,12 @@ IN_BODY_UNKNOWN = 0.25
 CLOSE = 0.7
 """The share of the best record's evidence that another one needs to be named beside it."""
 
+MOST_OF_TITLE = 0.75
+"""The share of a title from which on a prompt names the record by it."""
+
+ENOUGH_OF_TITLE = ((3.0, 0.5), (2.0, 0.9))
+"""Words of a title named so, and the evidence that is then enough: more words meet less often by chance."""
+
 FEW = 3
 """Up to so many records a term is as rare as can be."""
 
@@ -141,6 +147,7 @@ def relevant(
         hit
         for hit, weight in zip(hits, weights, strict=True)
         if weight >= enough
+        or (rarity and weight >= _enough_of_title(hit.record, about))
         or _is_named(hit.record, about.references, scope)
         or (rarity and weight and _is_the_subject(hit.record, about, rarity))
     ]
@@ -225,6 +232,17 @@ def _title_share(record: Record, about: Asked) -> float:
     present = sum(_has_word(word_stem, title) for word_stem in about.words)
     present += sum(len(part) for part in _shared(about.pieces, title))
     return min(present / asked_for, 1.0) if asked_for else 0.0
+
+
+def _enough_of_title(record: Record, about: Asked) -> float:
+    """Return the evidence that makes *record* relevant where most of its title was asked for."""
+    bigrams = {piece[i : i + 2] for piece in about.pieces for i in range(len(piece) - 1)}
+    terms = subjects(record.title)
+    there = [term for term in terms if term in bigrams or stem(term) in about.words]
+    words = sum(0.5 if term >= FIRST_CJK else 1.0 for term in there)
+    if len(there) < MOST_OF_TITLE * len(terms):
+        return ENOUGH
+    return next((evidence for least, evidence in ENOUGH_OF_TITLE if words >= least), ENOUGH)
 
 
 def _is_the_subject(record: Record, about: Asked, rarity: Mapping[str, float]) -> bool:

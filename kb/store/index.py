@@ -320,11 +320,6 @@ class Index:
         )
         return [n for (n,) in rows]
 
-    def frequencies(self, terms: Iterable[str], enough: int) -> dict[str, int]:
-        """Return in how many records each of *terms* stands, counted up to *enough*."""
-        statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return {term: self._db.execute(statement, (f'"{term}"', enough)).fetchone()[0] for term in terms}
-
     def near(
         self,
         title: str,

@@ -7,9 +7,11 @@ many terms as `ENOUGH` rows allow, and the others are looked up for the best of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from kb.record import Record
 from kb.store.rows import ALL, Filter, marks, where
+from kb.text import stem
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE, key, rarity, vocabulary, weights
 
@@ -21,6 +23,12 @@ ENOUGH = 12_000
 
 CANDIDATES = 200
 """Records whose score is reckoned with every term."""
+
+
+_MOST = 30_000
+"""Values that one statement takes."""
+
+_COUNTED = "SELECT count(*) FROM postings WHERE t = ?"
 
 
 class Scored(NamedTuple):
@@ -58,12 +66,16 @@ class Postings:
         """Let the row *n*, which was added as *record*, be found no more."""
         self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", [(term, n) for term in weights(record)])
 
+    def frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        """Return in how many records each of *words*, or another form of it, stands."""
+        return {word: self._db.execute(_COUNTED, (key(stem(word)),)).fetchone()[0] for word in words}
+
     def known(self, asked: Mapping[str, float]) -> list[Term]:
         """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
         (total,) = self._db.execute("SELECT count(*) FROM records").fetchone()
         found = []
         for term, weight in asked.items():
-            (frequency,) = self._db.execute("SELECT count(*) FROM postings WHERE t = ?", (key(term),)).fetchone()
+            (frequency,) = self._db.execute(_COUNTED, (key(term),)).fetchone()
             if frequency:
                 found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
         return sorted(found, key=lambda term: (-term.worth, term.term))
@@ -116,21 +128,33 @@ class Postings:
     def _sums(self, terms: Sequence[Term], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
         asked = ", ".join("(?, ?)" for _ in terms)
-        condition, values = where(wanted)
-        among = "" if wanted == ALL else f"JOIN records r ON r.n = p.n WHERE {condition}"
-        sums = (
+        rows = self._db.execute(
             f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score"
-            f" FROM asked a CROSS JOIN postings p ON p.t = a.t {among} GROUP BY p.n"
+            " FROM asked a CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC",
+            [each for term in terms for each in (key(term.term), term.worth)],
         )
-        given: list[object] = [each for term in terms for each in (key(term.term), term.worth)]
-        given += [] if wanted == ALL else values
-        rows = self._db.execute(f"{sums} ORDER BY score DESC LIMIT ?", (*given, limit + 1)).fetchall()
-        if len(rows) > limit and rows[limit - 1][1] == rows[limit][1]:
-            least = rows[limit][1]
-            equal = f"SELECT s.n, s.score FROM ({sums}) s JOIN records r USING (n) WHERE s.score = ? ORDER BY r.path"
-            rows = [row for row in rows if row[1] > least]
-            rows += self._db.execute(f"{equal} LIMIT ?", (*given, least, limit - len(rows))).fetchall()
-        return dict(rows[:limit])
+        found: list[tuple[int, int]] = []
+        while chunk := list(islice(rows, 2 * limit)):
+            found += self._wanted(chunk, wanted)
+            if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+                break
+        if len(found) <= limit:
+            return dict(found)
+        least = found[limit - 1][1]
+        better = {n: score for n, score in found if score > least}
+        equal = [n for n, score in found if score == least][:_MOST]
+        first = f"SELECT n FROM records WHERE n IN ({marks(equal)}) ORDER BY path LIMIT ?"
+        chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
+        return better | {n: least for (n,) in chosen}
+
+    def _wanted(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
+        """Return those of *rows* whose records are *wanted*: a record is long, so few are looked at."""
+        if wanted == ALL:
+            return list(rows)
+        condition, values = where(wanted)
+        statement = f"SELECT n FROM records r WHERE n IN ({marks(rows)}) AND {condition}"
+        kept = {n for (n,) in self._db.execute(statement, (*(n for n, _ in rows), *values)).fetchall()}
+        return [row for row in rows if row[0] in kept]
 
     def relatives(self, rows: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """Return for each of *rows* that shares its source with others the rows of that source, in the order of ids."""
