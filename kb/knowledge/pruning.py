@@ -13,7 +13,7 @@ from kb.sessions import dcp
 from kb.sessions.calls import History, history, record_of
 from kb.sessions.dcp import BadDcp, Dcp
 from kb.sessions.usage import WINDOW, Usage, window_of
-from kb.store.files import write_whole
+from kb.store.files import within, write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 REPORT = "dcp-report.md"
 _DEPTH = 6
 _CACHE = "dcp.json"
+_LARGEST = 200_000
+"""Characters of a template, at most."""
 
 
 class Wanted(NamedTuple):
@@ -215,9 +217,20 @@ def latest_transcript(kb: KnowledgeBase) -> str:
     return latest(kb).transcript
 
 
-def settings_text(settings: Dcp) -> str:
-    """Return *settings* as `dcp-config.yaml`, every key with its meaning beside it."""
-    return dcp.text_of(settings)
+def settings_text(settings: Dcp, root: str = "") -> str:
+    """Return *settings* as `dcp-config.yaml`, every key with its meaning beside it.
+
+    The knowledge base at *root* may have a template of its own for it; raise BadTemplate where that is broken.
+    """
+    place = "content/templates/dcp-config.yaml"
+    try:
+        with open(within(root, place), encoding="utf-8", errors="replace") as file:
+            source = file.read(_LARGEST)
+    except OSError:
+        return dcp.text_of(settings)
+    from kb.sessions.render import rendered
+
+    return rendered(source, {"settings": dcp.values_of(settings), "defaults": dcp.text_of(settings)}, place)
 
 
 def told(made: Pruned, language: str, *, explain: bool = False) -> str:
