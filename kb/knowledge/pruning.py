@@ -167,7 +167,7 @@ def write_copy(path: str, target: str, settings: Dcp, wanted: Wanted, **more: An
     try:
         with open(beside, "xb") as file:
             made = prune(path, settings, wanted, out=(file,), **more)
-        os.link(beside, target)
+        _put(beside, target)
     except FileExistsError:
         raise BadInput(say("this file is there already"), path=target, hint=say("give --out another name")) from None
     except OSError as error:
@@ -176,6 +176,18 @@ def write_copy(path: str, target: str, settings: Dcp, wanted: Wanted, **more: An
         if os.path.exists(beside):
             os.unlink(beside)
     return made
+
+
+def _put(beside: str, target: str) -> None:
+    """Give the file *beside* the name *target*; raise FileExistsError where that is taken."""
+    try:
+        os.link(beside, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(target):
+            raise FileExistsError(target) from None
+        os.rename(beside, target)
 
 
 # -- the report ------------------------------------------------------------------------------------
