@@ -59,6 +59,11 @@ def test_other_files_are_read_as_they_are(root: Path, tmp_path: Path, content: b
     assert called(root, "pre-tool", tool_name="Read", tool_input={"file_path": str(tmp_path / "f")}) == {}
 
 
+def test_a_notebook_is_not_read_by_lines(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text("{}\n" * 5000)
+    assert called(root, "pre-tool", tool_name="Read", tool_input={"file_path": str(tmp_path / "n.ipynb")}) == {}
+
+
 @pytest.mark.parametrize("given", [None, 7, {}, {"file_path": 7}, {"file_path": "a\0b"}, {"file_path": "/"}], ids=str)
 def test_a_strange_input_is_left_alone(root: Path, given: object) -> None:
     assert called(root, "pre-tool", tool_name="Read", tool_input=given) == {}
