@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 MODULES = ("bench.speed", "bench.redact", "bench.merging")
-WITH_DATA = ("bench.codec", "bench.adr", "bench.dedup", "bench.prune")
+WITH_DATA = ("bench.codec", "bench.adr", "bench.dedup", "bench.prune", "bench.forms")
 
 
 def main() -> int:

@@ -152,7 +152,7 @@ def test_each_phrase_does_its_work_when_it_is_the_prompt(root: Path, path: str) 
 @pytest.mark.parametrize(
     "text",
     ["他说“存档一下”是什么意思？", "先存档一下，再继续写测试", "修剪上下文 是怎么实现的", "继续", "继续写退款的测试",
-     "continue", "继续实现 nothing-like-it"],
+     "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续退款", "continue s"],
 )  # fmt: skip
 def test_the_same_words_within_a_prompt_do_nothing(root: Path, path: str, text: str) -> None:
     run(root, "archive", path)
@@ -171,3 +171,9 @@ def test_an_archive_is_gone_on_with_by_its_name(root: Path, path: str, tmp_path:
     run(root, "archive", made(tmp_path / "u.jsonl", "s-2", "写文档"))
     told = prompt(root, path, "继续shop").context
     assert all(f"- {folder.name}: " in told for folder in archives(root)) and "缩形态" not in told
+
+
+def test_a_phrase_without_a_transcript_is_answered_with_what_is_missing(root: Path) -> None:
+    for text in ("存档一下", "详细说说", "修剪上下文"):
+        told = prompt(root, "", text)
+        assert told.context == "" and "transcript" in told.message

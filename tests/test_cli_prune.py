@@ -1,6 +1,7 @@
 """`kb prune` as a person calls it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,15 @@ def test_out_writes_a_pruned_copy_and_never_over_a_file(path: Path) -> None:
         assert ran.code == 1 and name in ran.error and "→" in ran.error
     again = run(path.parent, "prune", "new.jsonl", "--json")
     assert json.loads(again.out)["cuts"] == []
+    assert sorted(p.name for p in path.parent.iterdir()) == ["new.jsonl", "t.jsonl"]
+
+
+def test_a_file_system_without_links_takes_a_copy_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", link)
+    assert run(path.parent, "prune", "t.jsonl", "--out", "new.jsonl").code == 0
     assert sorted(p.name for p in path.parent.iterdir()) == ["new.jsonl", "t.jsonl"]
 
 

@@ -166,6 +166,27 @@ def test_a_broken_template_is_named_with_its_line_and_the_built_in_one_used(
     assert place in run(root, "doctor", "--json").out
 
 
+def test_anchors_in_full_are_written_by_their_own_template(root: Path, path: str) -> None:
+    assert run(root, "archive", path).code == 0
+    out = run(root, "form", "expanded", path).out.partition("### 完整锚点列表")[2]
+    assert "#### [D001] " in out and "**Status**: " in out and "银行接口很慢" in out
+    [record] = (root / "content" / "anchors").rglob("D001-*.md")
+    record.write_text(record.read_text().replace("## Why", "## Whatever\n\nfree words\n\n## Why", 1))
+    assert "**Whatever**\n\nfree words" in run(root, "form", "expanded", path).out
+    template(root, "PLATE {{ id }} {{ sections | length }}\n", "anchor.md")
+    assert "PLATE D001 " in run(root, "form", "expanded", path).out
+
+
+def test_the_settings_of_pruning_may_have_a_template_of_their_own(root: Path) -> None:
+    text = "dcp:\n  protection:\n    turn_protection: {{ settings['protection.turn_protection'] }}  # ours\n"
+    template(root, text, "dcp-config.yaml")
+    ran = run(root, "prune", "config")
+    assert ran.out == "dcp:\n  protection:\n    turn_protection: 4  # ours\n"
+    template(root, "{{ settings[ }}", "dcp-config.yaml")
+    ran = run(root, "prune", "config")
+    assert ran.code == 1 and "content/templates/dcp-config.yaml:1" in ran.error
+
+
 def test_a_template_that_a_link_leads_to_is_not_read(root: Path, path: str, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("SECRET")
     (root / "content" / "templates").mkdir()

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from sessions import Session
+from timing import within
 
 from kb.hosts import EVENTS, claude
 from kb.hosts.events import Reply
-from kb.hosts.quick import says_nothing
+from kb.hosts.quick import lines_in, says_nothing
 
 HOOK = "from kb.hosts import main; main()"
 
@@ -58,6 +59,11 @@ def test_other_files_are_read_as_they_are(root: Path, tmp_path: Path, content: b
     assert called(root, "pre-tool", tool_name="Read", tool_input={"file_path": str(tmp_path / "f")}) == {}
 
 
+def test_a_notebook_is_not_read_by_lines(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "n.ipynb").write_text("{}\n" * 5000)
+    assert called(root, "pre-tool", tool_name="Read", tool_input={"file_path": str(tmp_path / "n.ipynb")}) == {}
+
+
 @pytest.mark.parametrize("given", [None, 7, {}, {"file_path": 7}, {"file_path": "a\0b"}, {"file_path": "/"}], ids=str)
 def test_a_strange_input_is_left_alone(root: Path, given: object) -> None:
     assert called(root, "pre-tool", tool_name="Read", tool_input=given) == {}
@@ -72,6 +78,15 @@ def test_the_size_of_a_part_is_a_setting(root: Path, long_file: Path) -> None:
         assert said["updatedInput"] == {**given, "limit": 70}
     settings.write_text("dcp:\n  auto_strategies:\n    truncation: false\n")
     assert called(root, "pre-tool", tool_name="Read", tool_input=given) == {}
+
+
+def test_of_a_file_without_an_end_only_a_part_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+    with within(1):
+        assert lines_in(str(tmp_path / "huge"), 1000) == 0
+    (tmp_path / "wide").write_bytes(b"x" * (3 << 20) + b"\n" * 5)
+    assert lines_in(str(tmp_path / "wide"), 1000) == 5
 
 
 # -- search results --------------------------------------------------------------------------------

@@ -14,6 +14,12 @@ from kb.errors import KbError
 from kb.words import say
 
 
+def _is_chinese(ctx: click.Context) -> bool:
+    from kb.cli.door import language_in_use
+
+    return language_in_use(ctx) == "zh"
+
+
 class Commands(click.Group):
     """A group that imports a command when it is called and not before."""
 
@@ -36,12 +42,22 @@ class Commands(click.Group):
             from kb.cli.door import usage
 
             raise usage(say("there is no command {name}", name=args[0]))
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command and {"-h", "--help"} & {*rest} and _is_chinese(ctx):
+            from kb.cli.help_zh import translated
+
+            command = translated(command)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
+        lines = {name: line for name, (_, line) in COMMANDS.items()}
+        if _is_chinese(ctx):
+            from kb.cli.help_zh import HELP_ZH
+
+            lines = {name: HELP_ZH.get(line, line) for name, line in lines.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl([*lines.items()])
         with formatter.section("Other names"):
             formatter.write_dl([(name, f"kb {meant}") for name, meant in ALIASES.items()])
 

@@ -140,4 +140,4 @@ def config_(ctx: click.Context, is_check: bool, file: str | None) -> None:
     if kb:
         kb.close()
     if not is_check:
-        click.echo(pruning.settings_text(settings), nl=False)
+        click.echo(pruning.settings_text(settings, kb.root if kb else ""), nl=False)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from kb.errors import IndexFailed, KbError
+from kb.errors import BadInput, IndexFailed, KbError
 from kb.knowledge import KnowledgeBase, failures
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -123,7 +123,10 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
         return None
     from kb.knowledge.phrases import answered
 
-    said = answered(kb, prompt, path=path, **_session(payload)._asdict())
+    try:
+        said = answered(kb, prompt, path=path, **_session(payload)._asdict())
+    except BadInput as error:  # no transcript to work on
+        return Reply(message=f"kb: {error.in_language(kb.config.language)}")
     return Reply(said.context, said.message) if said else None
 
 

@@ -18,7 +18,10 @@ _LEAST = 4000
 """Bytes of a search's result below which no setting shortens it."""
 _LARGE = 400_000
 """Bytes of a transcript below which no context is full to 70 %."""
-_BLOCK = 1 << 20
+_NOT_BY_LINES = (".ipynb", ".pdf")
+"""Files that a host reads by cells or pages."""
+_BLOCK, _BLOCKS = 1 << 20, 64
+"""Bytes that are read at once, and how often at most."""
 
 
 def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
@@ -55,16 +58,19 @@ def _reads_much(payload: Mapping[str, Any], *, usual: bool) -> bool:
 
 
 def lines_in(path: str, enough: int) -> int:
-    """Return how many lines the text file *path* has, counted up to *enough* and a block; 0 where it is none."""
+    """Return how many lines the text file *path* has, counted up to *enough* or 64 MB; 0 where it is none."""
     try:
-        if not os.path.isfile(path):
+        if path.lower().endswith(_NOT_BY_LINES) or not os.path.isfile(path):
             return 0
         found = 0
         with open(path, "rb") as file:
-            while found <= enough and (block := file.read(_BLOCK)):
+            for _ in range(_BLOCKS):
+                block = file.read(_BLOCK)
                 if b"\0" in block:
                     return 0
                 found += block.count(b"\n")
+                if not block or found > enough:
+                    break
         return found
     except (OSError, ValueError):
         return 0

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, UnknownId
+from kb.kinds import section_label
 from kb.knowledge import failures
 from kb.knowledge.names import CONTENT
 from kb.knowledge.running import Desk, rows_of
 from kb.knowledge.transcripts import read_transcript
-from kb.record import Candidate
+from kb.record import Candidate, Section
 from kb.sessions import forms
 from kb.sessions import transcript as transcripts
 from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS
@@ -132,12 +133,16 @@ def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) 
             if count(clean) <= longest or limit < _SHORTEST:
                 return Formed(clean, write.notes(kb))
             limit -= count(clean) - longest
+    notes: list[str] = []
     if form == NORMAL:
         text = forms.normal(transcript, write=write, anchors=_titled(kb, ids), candidates=known.found, ids=known.ids)
     else:
-        text = forms.expanded(transcript, write=write, anchors=_whole(kb, ids), candidates=known.found, ids=known.ids)
+        plates = Writer(kb, "anchor")
+        whole = _whole(kb, ids, plates)
+        notes += plates.notes(kb)
+        text = forms.expanded(transcript, write=write, anchors=whole, candidates=known.found, ids=known.ids)
     clean = redact.redact(text, kb.config.masking)[0]
-    notes = [*write.notes(kb)]
+    notes += write.notes(kb)
     if form == NORMAL and not forms.NORMAL_LEAST <= count(clean) <= forms.NORMAL_LIMIT:
         size = say("the normal form has {size} 字; it should have {least} to {most}", size=count(clean),
                    least=forms.NORMAL_LEAST, most=forms.NORMAL_LIMIT)  # fmt: skip
@@ -187,6 +192,7 @@ def form_of(kb: KnowledgeBase, path: str, form: str, session: str = "") -> Forme
     from kb.knowledge.session import candidates_of
 
     transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking, everything=form != COMPACT)
+    kb.fresh()
     session = session or transcript.session_id
     rows = rows_of(Desk(kb, session).cursor()) if session else []
     found = [row.candidate for row in rows]
@@ -211,13 +217,25 @@ def _titled(kb: KnowledgeBase, ids: Sequence[str]) -> list[str]:
     return [f"[{name}] {record[0].title}" if (record := kb.index.named(name)) else f"[{name}]" for name in ids]
 
 
-def _whole(kb: KnowledgeBase, ids: Sequence[str]) -> list[str]:
-    """Return the texts of records, each headed by its id and title."""
-    found = []
-    for record in (one for name in ids for one in kb.index.named(name)[:1]):
-        body = "\n\n".join(section.text.strip() for section in record.sections)
-        found.append(f"#### [{record.id}] {record.title}\n\n{body}".rstrip())
-    return found
+def _whole(kb: KnowledgeBase, ids: Sequence[str], write: Writer) -> list[str]:
+    """Return the records *ids* in full, each written by the template for anchors."""
+    from kb.knowledge.life import label
+
+    return [
+        write({
+            "id": record.id, "title": record.title, "scope": record.scope, "date": record.date,
+            "status": label(record.status),
+            "sections": [
+                {"label": _label(section, kb.config.language), "text": section.text.strip()}
+                for section in record.sections if section.text.strip()
+            ],
+        }).strip()
+        for record in (one for name in ids for one in kb.index.named(name)[:1])
+    ]  # fmt: skip
+
+
+def _label(section: Section, language: str) -> str:
+    return section_label(section.name, language) if section.name else section.heading
 
 
 def masked(transcript: Transcript, masking: Masking, *, everything: bool = False) -> Transcript:

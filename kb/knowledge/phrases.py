@@ -8,7 +8,7 @@ from kb.errors import UnknownId
 from kb.knowledge.running import Heard
 from kb.patterns import regex
 from kb.sessions.forms import COMPACT
-from kb.text import slugify
+from kb.text import count, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _POLITE = regex(r"^(?:请|麻烦|帮我)*(.*?)[。.!！~～\s]*$", 16)
 _GO_ON = regex(r"(?:继续|continue)[\s:：“\"']*([^\s“”\"'][^\n]*?)[”\"']*")
+_LEAST_NAME, _LEAST_WORDS = 3, 4
+"""A name has so many characters or more, words of a task so many 字: less than that is an ordinary prompt."""
 _NAME = regex(r"[\w.-]+")
 
 
@@ -92,6 +94,9 @@ def _continued(kb: KnowledgeBase, name: str) -> Said | None:
     from kb.knowledge.archive import sessions_named
 
     found = sessions_named(kb, name) or (sessions_named(kb, slugify(name)) if _NAME.fullmatch(name) else [])
+    by_name = any(name in session.name for session in found)
+    if count(name) < _LEAST_WORDS and not (by_name and len(name) >= _LEAST_NAME and not name.isdigit()):
+        return None
     if not found:
         return None
     if len(found) == 1:

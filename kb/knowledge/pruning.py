@@ -13,7 +13,7 @@ from kb.sessions import dcp
 from kb.sessions.calls import History, history, record_of
 from kb.sessions.dcp import BadDcp, Dcp
 from kb.sessions.usage import WINDOW, Usage, window_of
-from kb.store.files import write_whole
+from kb.store.files import within, write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 REPORT = "dcp-report.md"
 _DEPTH = 6
 _CACHE = "dcp.json"
+_LARGEST = 200_000
+"""Characters of a template, at most."""
 
 
 class Wanted(NamedTuple):
@@ -165,7 +167,7 @@ def write_copy(path: str, target: str, settings: Dcp, wanted: Wanted, **more: An
     try:
         with open(beside, "xb") as file:
             made = prune(path, settings, wanted, out=(file,), **more)
-        os.link(beside, target)
+        _put(beside, target)
     except FileExistsError:
         raise BadInput(say("this file is there already"), path=target, hint=say("give --out another name")) from None
     except OSError as error:
@@ -174,6 +176,18 @@ def write_copy(path: str, target: str, settings: Dcp, wanted: Wanted, **more: An
         if os.path.exists(beside):
             os.unlink(beside)
     return made
+
+
+def _put(beside: str, target: str) -> None:
+    """Give the file *beside* the name *target*; raise FileExistsError where that is taken."""
+    try:
+        os.link(beside, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(target):
+            raise FileExistsError(target) from None
+        os.rename(beside, target)
 
 
 # -- the report ------------------------------------------------------------------------------------
@@ -215,9 +229,20 @@ def latest_transcript(kb: KnowledgeBase) -> str:
     return latest(kb).transcript
 
 
-def settings_text(settings: Dcp) -> str:
-    """Return *settings* as `dcp-config.yaml`, every key with its meaning beside it."""
-    return dcp.text_of(settings)
+def settings_text(settings: Dcp, root: str = "") -> str:
+    """Return *settings* as `dcp-config.yaml`, every key with its meaning beside it.
+
+    The knowledge base at *root* may have a template of its own for it; raise BadTemplate where that is broken.
+    """
+    place = "content/templates/dcp-config.yaml"
+    try:
+        with open(within(root, place), encoding="utf-8", errors="replace") as file:
+            source = file.read(_LARGEST)
+    except OSError:
+        return dcp.text_of(settings)
+    from kb.sessions.render import rendered
+
+    return rendered(source, {"settings": dcp.values_of(settings), "defaults": dcp.text_of(settings)}, place)
 
 
 def told(made: Pruned, language: str, *, explain: bool = False) -> str:

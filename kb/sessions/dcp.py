@@ -132,6 +132,11 @@ def text_of(settings: Dcp | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def values_of(settings: Dcp) -> dict[str, str]:
+    """Return *settings* by the paths of their keys, each as it stands in YAML."""
+    return {key.path: _yaml(getattr(settings, key.field)) for key in KEYS}
+
+
 def _leaves(
     tree: Mapping[str, Any], source: str, path: str, above: tuple[str, ...] = ()
 ) -> list[tuple[tuple[str, ...], Any]]:

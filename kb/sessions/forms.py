@@ -36,7 +36,7 @@ _NORMAL_PRIORITY = (
     "background", "decided", "caveats", "progress", "method", "troubles", "anchors", "interfaces", "done", "files",
     "plans", "papers", "designs",
 )  # fmt: skip
-_NORMAL_PER_PART = {"background": 4, "decided": 12, "caveats": 8, "progress": 4, "method": 2, "troubles": 3,
+_NORMAL_PER_PART = {"background": 4, "decided": 12, "caveats": 8, "progress": 12, "method": 2, "troubles": 4,
                     "anchors": 30, "interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4,
                     "designs": 4}  # fmt: skip
 _ENTRY = 60
@@ -108,7 +108,7 @@ def normal(
         "background": [*_sentences(task_of(transcript)), *(whole(one, _ENTRY) for one in prompts[1:][-2:])],
         "decided": [_decision(one, ids or {}) for one in decided],
         "caveats": _shortened([*(one.title for one in minding), *now.open]),
-        "progress": _shortened(story.last_words(transcript)),
+        "progress": _shortened(story.last_words(transcript, texts=4)),
         "method": _shortened(_methods(transcript)),
         "troubles": _shortened(f"{one.what}: {one.error}" for one in reversed(open_failures)),
         "anchors": list(anchors),

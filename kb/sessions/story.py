@@ -142,11 +142,21 @@ def _latest(transcript: Transcript) -> list[str]:
     return last_words(transcript)[:1]
 
 
-def last_words(transcript: Transcript) -> list[str]:
-    """Return the sentences that the agent said last, without headings and without announcements."""
+def last_words(transcript: Transcript, texts: int = 1) -> list[str]:
+    """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
     told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
-    rows = [plain(one_line(row)) for text in told[-1:] for row in sentences(text) if row.strip()[:1] not in "#|"]
+    rows = [row for text in told[: -texts - 1 : -1] for row in _rows(text)]
     return [row for row in rows if count(row) > 3 and not _NOISE.search(row)] or [r for r in rows if count(r) > 3]
+
+
+def _rows(text: str) -> Iterator[str]:
+    """Yield the sentences of *text* without its headings; a row of a table is one."""
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith("|") and not set(bare) <= set("|-: "):
+            yield plain(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
+        elif not bare.startswith(("#", "|")):
+            yield from (plain(one_line(row)) for row in sentences(line))
 
 
 def _next_steps(transcript: Transcript) -> Iterator[str]:

@@ -1,0 +1,47 @@
+"""The help of the commands speaks Chinese where the knowledge base does."""
+
+from pathlib import Path
+
+import click
+import pytest
+from command_line import run
+
+from docs.generate import commands
+from kb.cli import COMMANDS
+from kb.cli.help_zh import HELP_ZH, paragraphs
+
+WHOLE = ("session", "archive", "load", "compact", "expand", "form", "context", "prune", "alaya")
+"""The commands whose whole help is Chinese."""
+TEXTS = {
+    part
+    for path, command in commands()
+    if path.split()[1] in WHOLE
+    for text in (command.help, command.short_help, *(p.help for p in command.params if isinstance(p, click.Option)))
+    for part in paragraphs(text or "")
+} | {line for _, line in COMMANDS.values()}
+
+
+def test_every_text_has_a_chinese_half_and_no_half_is_left_over() -> None:
+    assert TEXTS - set(HELP_ZH) == set()
+    assert set(HELP_ZH) - TEXTS == set()
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_help_is_in_the_language_of_the_knowledge_base(root: Path, name: str) -> None:
+    line = COMMANDS[name][1]
+    for option in ("-h", "--help"):
+        assert line.split()[0] in run(root, name, option).out
+    english = run(root, name, "--help").out
+    (root / "kb.toml").write_text('language = "zh"\n')
+    chinese = run(root, name, "--help").out
+    assert chinese != english and line not in chinese
+    assert HELP_ZH[line] in run(root, "--help").out
+    (root / "kb.toml").write_text('language = "en"\n')
+    assert run(root, name, "--help").out == english
+
+
+def test_the_help_of_a_command_below_a_command_is_chinese(root: Path) -> None:
+    (root / "kb.toml").write_text('language = "zh"\n')
+    assert "修剪后的转录" in run(root, "prune", "transcript", "--help").out
+    assert "修剪后的转录" in run(root, "修剪", "t.jsonl", "--help").out
+    assert "旧的在前" in run(root, "session", "list", "-h").out
