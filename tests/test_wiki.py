@@ -1,5 +1,6 @@
 """The wiki's pages: markdown from records, and HTML in which no text can act."""
 
+import json
 import os
 import re
 from html.parser import HTMLParser
@@ -18,6 +19,8 @@ from kb.knowledge.review import Review, Sides
 from kb.knowledge.story import Story, Version
 from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
+from kb.wiki.files import file_names
+from kb.wiki.graph import edges, graph_data
 from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
@@ -49,6 +52,7 @@ class Made(dict[str, Page]):
     """Pages by their place, with the wiki they belong to."""
 
     wiki: Wiki
+    files: set[str]
 
 
 def made(
@@ -59,6 +63,7 @@ def made(
     whole = wiki(records, Told(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
     found = Made({page.uri: page for page in pages(whole)})
     found.wiki = whole
+    found.files = file_names(whole)
     return found
 
 
@@ -68,7 +73,7 @@ def html_of(page: Page, known: Made) -> str:
     def target(href: str) -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(page.uri), unquote(urldefrag(href).url)))
         own = located(known.wiki, page, href)
-        good = href.startswith("#") or path in known or path.startswith("r/")
+        good = href.startswith("#") or path in known or path in known.files
         return os.path.relpath(own, os.path.dirname(page.uri)) if own else href if good else ""
 
     return rendered(page.parts, page.uri, target, page.searched).html
@@ -616,3 +621,28 @@ def test_code_is_coloured_or_left_as_it_is() -> None:
     page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], "p.md", lambda href: "").html
     assert '<span class="k">if</span>' in page
     assert "a &lt; b" in page
+
+
+# -- the map --------------------------------------------------------------------------------------
+
+
+def test_the_map_has_every_record_and_relation() -> None:
+    known = made(
+        record("D001", ATTACK, impact=("src/a.py",), scope="project/shop"),
+        record("D002", supersedes=("D001",), decision="[D001]", impact=("src/a.py",), scope="project/shop"),
+        record("C001", amends=("D002",), impact=("src/a.py",), scope="project/lend"),
+        record("C002", amends=("D404",)),
+    )
+    ids = {record.id: place for place, record in enumerate(known.wiki.library.records)}
+    one, two = ids["D001"], ids["D002"]
+    assert set(edges(known.wiki)) == {(two, one, "supersedes"), (two, one, "cites"), (one, two, "path")}
+    data = graph_data(known.wiki, lambda uri: uri.replace(".md", ".html"))
+    told = json.loads(data.removeprefix("window.kbGraph=").removesuffix(";\n"))
+    assert told["nodes"][one][1] == ATTACK
+    assert told["nodes"][one][-1] == "anchors/projects/shop/D001.html"
+    assert "supersedes: 1" in Seen(html_of(known["graph.md"], known)).text
+
+
+def test_a_file_that_everything_speaks_of_joins_nothing() -> None:
+    known = made(*(record(f"D{n:03}", impact=("README.md",)) for n in range(1, 20)))
+    assert not list(edges(known.wiki))

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -132,7 +133,7 @@ def test_every_link_of_the_site_leads_to_a_page_and_its_anchor(site: Path) -> No
             address, anchor = urldefrag(href)
             target = (path.parent / unquote(address)).resolve() if address else path
             target = target / "index.html" if target.is_dir() else target
-            if target.suffix in (".xml", ".json"):
+            if target.suffix in (".xml", ".json", ".js"):
                 assert target.is_file() and not anchor, f"{path}: {href}"
                 continue
             assert target in parsed, f"{path}: {href}"
@@ -342,6 +343,20 @@ def test_the_search_field_of_the_theme_shows_the_answers(site: Path, tmp_path: P
     assert '<mark data-md-highlight="">zebra</mark>' in results
     assert "<title>taken</title>" not in page
     assert "<img" not in results
+
+
+@needs_browser
+def test_the_map_is_drawn(site: Path, tmp_path: Path) -> None:
+    page = browsed(f"{site.as_uri()}/graph.html", tmp_path)
+    canvas = re.search(r"<canvas [^>]*>", page)
+    assert canvas and 'aria-label="关系图: 30"' in canvas[0] and re.search(r'width="[4-9]\d\d"', canvas[0])
+    assert page.count('type="checkbox"') >= 7 and "<title>taken</title>" not in page
+
+
+@needs_browser
+def test_lists_can_be_sorted_and_filtered(site: Path, tmp_path: Path) -> None:
+    page = browsed(f"{site.as_uri()}/kinds/decision.html", tmp_path)
+    assert 'placeholder="筛选本页"' in page and page.count('class="kb-sort"') == 5
 
 
 @needs_browser

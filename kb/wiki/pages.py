@@ -6,6 +6,7 @@ import posixpath
 from urllib.parse import unquote
 
 from kb.values import NamedTuple
+from kb.wiki.graph import GRAPH, graph_page
 from kb.wiki.health import HEALTH, health_page
 from kb.wiki.home import home_page
 from kb.wiki.lists import list_pages
@@ -26,14 +27,14 @@ class Chapter(NamedTuple):
 def pages(wiki: Wiki) -> list[Page]:
     """Return every page of the wiki, the home page first."""
     records = (record_page(wiki, place) for place in range(len(wiki.library.records)))
-    waiting = [reviews_page(wiki), inbox_page(wiki), health_page(wiki)]
+    waiting = [reviews_page(wiki), inbox_page(wiki), health_page(wiki), graph_page(wiki)]
     return [home_page(wiki), *waiting, *list_pages(wiki), *session_pages(wiki), *records]
 
 
 def navigation(wiki: Wiki) -> list[Chapter]:
     """Return what the navigation shows: first pages of lists only, so that a large wiki stays quick to build."""
     return [
-        *(Chapter("", (uri,)) for uri in ("index.md", REVIEWS, INBOX, HEALTH)),
+        *(Chapter("", (uri,)) for uri in ("index.md", REVIEWS, INBOX, HEALTH, GRAPH)),
         Chapter(wiki.word(say("Kinds")), tuple(listed.uri for listed in wiki.kinds.values())),
         Chapter(wiki.word(say("Scopes")), tuple(listed.uri for listed in wiki.scopes.values())),
         *(Chapter("", (listed.uri,)) for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months)),

@@ -39,6 +39,8 @@ _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 SEARCH = "assets/kb-search.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
+GRAPH_SCRIPT = "assets/kb-graph.js"
+"""Loaded by the script above, where there is a map."""
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 
@@ -195,8 +197,8 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, SEARCH, content=script))
-        files.append(File.generated(config, STYLE, content=_asset("kb.css")))
-        files.append(File.generated(config, SCRIPT, content=_asset("kb.js")))
+        for uri in (STYLE, SCRIPT, GRAPH_SCRIPT):
+            files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
 
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
