@@ -73,10 +73,14 @@ def html_of(page: Page, known: Made) -> str:
     def target(href: str) -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(page.uri), unquote(urldefrag(href).url)))
         own = located(known.wiki, page, href)
-        good = href.startswith("#") or path in known or path in known.files
+        good = href.startswith("#") or path in known
         return os.path.relpath(own, os.path.dirname(page.uri)) if own else href if good else ""
 
-    return rendered(page.parts, page.uri, target, page.searched).html
+    def named(uri: str) -> str:
+        assert uri in known or uri in known.files, f"{page.uri}: {uri}"
+        return os.path.relpath(uri, os.path.dirname(page.uri))
+
+    return rendered(page.parts, target, named, page.searched).html
 
 
 def facts(page: Page, known: Made) -> dict[str, str]:
@@ -122,13 +126,13 @@ def test_citations_become_links_and_code_stays(text: str, expected: str) -> None
 
 @given(st.text())
 def test_plain_text_shows_exactly_itself(text: str) -> None:
-    shown = Seen(rendered(["x" + plain(text)], "p.md", lambda href: "").html).text.strip()
+    shown = Seen(rendered(["x" + plain(text)], lambda href: "", str).html).text.strip()
     assert shown == ("x" + one_line(text)).strip()
 
 
 @given(st.text(min_size=1))
 def test_code_shows_itself_in_a_cell(text: str) -> None:
-    page = rendered([table(["a", "b"], [[code("x" + text), "last"]])], "p.md", lambda href: "").html
+    page = rendered([table(["a", "b"], [[code("x" + text), "last"]])], lambda href: "", str).html
     seen = Seen(page)
     assert seen.cells == ["a", "b", "x" + one_line("x" + text)[1:], "last"]
 
@@ -471,8 +475,9 @@ def test_a_session_page_shows_the_compact_form() -> None:
 
 def test_the_navigation_names_listing_pages_only() -> None:
     known = made(record("D001"), record("C001", scope="project/shop"))
-    named = [uri for chapter in navigation(known.wiki) for uri in chapter.uris]
-    assert sorted(named) == sorted(page.uri for page in known.values() if page.listing)
+    named = navigation(known.wiki)
+    single = {"kinds/decision.md", "kinds/constraint.md", "scopes/global.md", "scopes/project-shop.md"}
+    assert sorted([*named, *single]) == sorted(page.uri for page in known.values() if page.listing)
 
 
 def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
@@ -481,8 +486,8 @@ def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
     assert [known[uri].text.count("<tr>") - 1 for uri in sheets] == [250, 250, 100]
     assert known["kinds/decision.md"].parts[0] == "# Decision (1/3)"
     assert known.wiki.tags.uris == {"all": "tags.md#all", "few": "tags/page-3.md#few"}
-    named = [uri for chapter in navigation(known.wiki) for uri in chapter.uris]
-    assert "kinds/decision.md" in named and "kinds/decision/page-2.md" not in named
+    named = navigation(known.wiki)
+    assert "tags.md" in named and "tags/page-2.md" not in named
 
 
 # -- text that wants to act -----------------------------------------------------------------------
@@ -612,13 +617,13 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     ],
 )
 def test_links_lead_somewhere_or_are_marked(text: str, hrefs: list[str], nowhere: list[str]) -> None:
-    seen = Seen(rendered([text], "p.md", lambda href: "").html)
+    seen = Seen(rendered([text], lambda href: "", str).html)
     assert (seen.hrefs, seen.nowhere) == (hrefs, nowhere)
     assert "img" not in seen.tags
 
 
 def test_code_is_coloured_or_left_as_it_is() -> None:
-    page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], "p.md", lambda href: "").html
+    page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], lambda href: "", str).html
     assert '<span class="k">if</span>' in page
     assert "a &lt; b" in page
 

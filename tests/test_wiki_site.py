@@ -166,7 +166,7 @@ def test_a_site_of_its_own_keeps_its_settings_and_pages(tmp_path: Path) -> None:
     built(root, root / "site", own_config=True)
     guide = (root / "site/guide/index.html").read_text("utf-8")
     assert "<title>Guide - Ours</title>" in guide
-    assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/decision/"' in guide
+    assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/"' in guide
     assert "first" in (root / "site/kb/anchors/global/D001/index.html").read_text("utf-8")
     assert 'url=../anchors/global/D001/"' in (root / "site/kb/D001/index.html").read_text("utf-8")
     assert sorted(path.name for path in root.iterdir()) == [*before, "site"]
