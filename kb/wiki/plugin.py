@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import posixpath
+import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.structure.toc import get_toc
 from mkdocs.utils import nest_paths
 
+from kb.digest import sha256
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.wiki.files import files as files_of
@@ -40,6 +42,8 @@ STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
 GRAPH_SCRIPT = "assets/kb-graph.js"
 """Loaded by the script above, where there is a map."""
+INLINE = "assets/inline"
+_INLINE = regex(r"(?s)<script>(.*?)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 
@@ -136,9 +140,12 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     opened = False
     """Whether the plugin opened it and has to close it."""
     shown: Shown
+    scripts: dict[str, str]
+    """Files made of the scripts that stood in pages, relative to the site's top."""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Open the knowledge base and announce what the pages need."""
+        self.scripts = {}
         if self.knowledge is None:
             from kb.knowledge import KnowledgeBase
 
@@ -195,9 +202,23 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
 
     @event_priority(-100)
+    def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
+        """Make a file of every script that the theme has put into the page, as a strict content policy wants it."""
+        top = "../" * page.url.count("/")
+
+        def moved(match: re.Match[str]) -> str:
+            name = f"{INLINE}/{sha256(match[1].encode()).hexdigest()[:16]}.js"
+            self.scripts[name] = match[1]
+            return f'<script src="{top}{name}"></script>'
+
+        return _INLINE.sub(moved, output)
+
+    @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
         self._write_files(config)
+        for name, text in self.scripts.items():
+            _write(os.path.join(config.site_dir, name), text)
         path = os.path.join(config.site_dir, "search", "search_index.json")
         if config.use_directory_urls or not os.path.isfile(path):
             return

@@ -68,6 +68,8 @@ def rendered(
         for token in tokens:
             if token.type == "inline":
                 _check_links(token.children or [], target)
+            elif token.type in ("th_open", "td_open") and token.attrs:
+                token.attrs = {"class": f"kb-{str(token.attrGet('style')).rpartition(':')[2]}"}
         html = linked(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
         shown.append(html)
     headings = (Heading(int(token.tag[1]), slug, words) for (token, words, _), slug in zip(found, slugs, strict=True))
