@@ -1023,6 +1023,14 @@ DOORS: dict[str, str] = {
     "what else governs it": "还有哪些记录约束它",
     "Permalink": "固定链接",
     "Edit this": "编辑本条",
+    "Map": "关系图",
+    "Every point is a record. Drag to move, turn the wheel to come nearer, click to read.": (
+        "每个点是一条记录。拖动可移动，滚轮可缩放，点击可阅读。"
+    ),
+    "The data of this map": "本图的数据",
+    "speaks of the same file": "涉及同一文件",
+    "all scopes": "全部范围",
+    "find in the map": "在图中查找",
     "Records: {records}": "记录：{records}",
     "For other programs": "供其他程序使用",
     "all decisions": "全部决策",

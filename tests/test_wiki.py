@@ -1,5 +1,6 @@
 """The wiki's pages: markdown from records, and HTML in which no text can act."""
 
+import json
 import os
 import re
 from html.parser import HTMLParser
@@ -18,6 +19,8 @@ from kb.knowledge.review import Review, Sides
 from kb.knowledge.story import Story, Version
 from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
+from kb.wiki.files import file_names
+from kb.wiki.graph import edges, graph_data
 from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
@@ -49,6 +52,7 @@ class Made(dict[str, Page]):
     """Pages by their place, with the wiki they belong to."""
 
     wiki: Wiki
+    files: set[str]
 
 
 def made(
@@ -59,6 +63,7 @@ def made(
     whole = wiki(records, Told(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
     found = Made({page.uri: page for page in pages(whole)})
     found.wiki = whole
+    found.files = file_names(whole)
     return found
 
 
@@ -68,10 +73,14 @@ def html_of(page: Page, known: Made) -> str:
     def target(href: str) -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(page.uri), unquote(urldefrag(href).url)))
         own = located(known.wiki, page, href)
-        good = href.startswith("#") or path in known or path.startswith("r/")
+        good = href.startswith("#") or path in known
         return os.path.relpath(own, os.path.dirname(page.uri)) if own else href if good else ""
 
-    return rendered(page.parts, page.uri, target, page.searched).html
+    def named(uri: str) -> str:
+        assert uri in known or uri in known.files, f"{page.uri}: {uri}"
+        return os.path.relpath(uri, os.path.dirname(page.uri))
+
+    return rendered(page.parts, target, named, page.searched).html
 
 
 def facts(page: Page, known: Made) -> dict[str, str]:
@@ -117,13 +126,13 @@ def test_citations_become_links_and_code_stays(text: str, expected: str) -> None
 
 @given(st.text())
 def test_plain_text_shows_exactly_itself(text: str) -> None:
-    shown = Seen(rendered(["x" + plain(text)], "p.md", lambda href: "").html).text.strip()
+    shown = Seen(rendered(["x" + plain(text)], lambda href: "", str).html).text.strip()
     assert shown == ("x" + one_line(text)).strip()
 
 
 @given(st.text(min_size=1))
 def test_code_shows_itself_in_a_cell(text: str) -> None:
-    page = rendered([table(["a", "b"], [[code("x" + text), "last"]])], "p.md", lambda href: "").html
+    page = rendered([table(["a", "b"], [[code("x" + text), "last"]])], lambda href: "", str).html
     seen = Seen(page)
     assert seen.cells == ["a", "b", "x" + one_line("x" + text)[1:], "last"]
 
@@ -466,8 +475,9 @@ def test_a_session_page_shows_the_compact_form() -> None:
 
 def test_the_navigation_names_listing_pages_only() -> None:
     known = made(record("D001"), record("C001", scope="project/shop"))
-    named = [uri for chapter in navigation(known.wiki) for uri in chapter.uris]
-    assert sorted(named) == sorted(page.uri for page in known.values() if page.listing)
+    named = navigation(known.wiki)
+    single = {"kinds/decision.md", "kinds/constraint.md", "scopes/global.md", "scopes/project-shop.md"}
+    assert sorted([*named, *single]) == sorted(page.uri for page in known.values() if page.listing)
 
 
 def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
@@ -476,8 +486,8 @@ def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
     assert [known[uri].text.count("<tr>") - 1 for uri in sheets] == [250, 250, 100]
     assert known["kinds/decision.md"].parts[0] == "# Decision (1/3)"
     assert known.wiki.tags.uris == {"all": "tags.md#all", "few": "tags/page-3.md#few"}
-    named = [uri for chapter in navigation(known.wiki) for uri in chapter.uris]
-    assert "kinds/decision.md" in named and "kinds/decision/page-2.md" not in named
+    named = navigation(known.wiki)
+    assert "tags.md" in named and "tags/page-2.md" not in named
 
 
 # -- text that wants to act -----------------------------------------------------------------------
@@ -607,12 +617,37 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     ],
 )
 def test_links_lead_somewhere_or_are_marked(text: str, hrefs: list[str], nowhere: list[str]) -> None:
-    seen = Seen(rendered([text], "p.md", lambda href: "").html)
+    seen = Seen(rendered([text], lambda href: "", str).html)
     assert (seen.hrefs, seen.nowhere) == (hrefs, nowhere)
     assert "img" not in seen.tags
 
 
 def test_code_is_coloured_or_left_as_it_is() -> None:
-    page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], "p.md", lambda href: "").html
+    page = rendered(["```python\nif 1 < 2: pass\n```\n\n```nonsense\na < b\n```\n"], lambda href: "", str).html
     assert '<span class="k">if</span>' in page
     assert "a &lt; b" in page
+
+
+# -- the map --------------------------------------------------------------------------------------
+
+
+def test_the_map_has_every_record_and_relation() -> None:
+    known = made(
+        record("D001", ATTACK, impact=("src/a.py",), scope="project/shop"),
+        record("D002", supersedes=("D001",), decision="[D001]", impact=("src/a.py",), scope="project/shop"),
+        record("C001", amends=("D002",), impact=("src/a.py",), scope="project/lend"),
+        record("C002", amends=("D404",)),
+    )
+    ids = {record.id: place for place, record in enumerate(known.wiki.library.records)}
+    one, two = ids["D001"], ids["D002"]
+    assert set(edges(known.wiki)) == {(two, one, "supersedes"), (two, one, "cites"), (one, two, "path")}
+    data = graph_data(known.wiki, lambda uri: uri.replace(".md", ".html"))
+    told = json.loads(data.removeprefix("window.kbGraph=").removesuffix(";\n"))
+    assert told["nodes"][one][1] == ATTACK
+    assert told["nodes"][one][-1] == "anchors/projects/shop/D001.html"
+    assert "supersedes: 1" in Seen(html_of(known["graph.md"], known)).text
+
+
+def test_a_file_that_everything_speaks_of_joins_nothing() -> None:
+    known = made(*(record(f"D{n:03}", impact=("README.md",)) for n in range(1, 20)))
+    assert not list(edges(known.wiki))

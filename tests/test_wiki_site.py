@@ -3,12 +3,16 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -82,7 +86,12 @@ def filled() -> list[Record]:
         record("D001", "还款接口必须幂等", scope="project/shop", decision="见 [C001]、[D404]，不看 [x](0003-old.md)。"),
         record("C001", "日志要脱敏", status="accepted", decision="手机号一律脱敏。", user="[shop:D001]"),
         record("D002", "额度分层", scope="project/lend", decision="应还款项另算。"),
-        record("D003", f"bad {ATTACK}", tags=(ATTACK,), decision=f"{ATTACK}\n\n{{{{ config }}}} zebra {ATTACK}"),
+        record(
+            "D003",
+            f"bad {ATTACK}",
+            tags=(ATTACK,),
+            decision=f"{ATTACK}\n\n{{{{ config }}}} zebra {ATTACK}\n\n| a | b |\n| -: | :-: |\n| 1 | 2 |",
+        ),
         record("P001", "retry storms", scope="project/shop", decision="The gateway retries getUserName twice."),
     ]
     return [one._replace(uid=f"U{n:025}") for n, one in enumerate([*mine, *others])]
@@ -132,7 +141,7 @@ def test_every_link_of_the_site_leads_to_a_page_and_its_anchor(site: Path) -> No
             address, anchor = urldefrag(href)
             target = (path.parent / unquote(address)).resolve() if address else path
             target = target / "index.html" if target.is_dir() else target
-            if target.suffix in (".xml", ".json"):
+            if target.suffix in (".xml", ".json", ".js"):
                 assert target.is_file() and not anchor, f"{path}: {href}"
                 continue
             assert target in parsed, f"{path}: {href}"
@@ -165,7 +174,7 @@ def test_a_site_of_its_own_keeps_its_settings_and_pages(tmp_path: Path) -> None:
     built(root, root / "site", own_config=True)
     guide = (root / "site/guide/index.html").read_text("utf-8")
     assert "<title>Guide - Ours</title>" in guide
-    assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/decision/"' in guide
+    assert 'href="../kb/tags/"' in guide and 'href="../kb/kinds/"' in guide
     assert "first" in (root / "site/kb/anchors/global/D001/index.html").read_text("utf-8")
     assert 'url=../anchors/global/D001/"' in (root / "site/kb/D001/index.html").read_text("utf-8")
     assert sorted(path.name for path in root.iterdir()) == [*before, "site"]
@@ -274,6 +283,16 @@ def browsed(address: str, folder: Path) -> str:
     return run.stdout
 
 
+def heard(address: str, folder: Path) -> tuple[str, list[str]]:
+    """Return the page at *address* as it stands after its scripts ran, and what the console says."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", f"--user-data-dir={folder}"]
+    options += ["--enable-logging=stderr", "--log-level=0"]
+    run = subprocess.run(
+        [str(BROWSER), *options, "--dump-dom", address], capture_output=True, text=True, timeout=60, check=True
+    )
+    return run.stdout, [line for line in run.stderr.splitlines() if ":CONSOLE" in line]
+
+
 @pytest.fixture(scope="module")
 def answers(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
     """Return what the site's own search answers to each query: the pages, best first."""
@@ -345,21 +364,76 @@ def test_the_search_field_of_the_theme_shows_the_answers(site: Path, tmp_path: P
 
 
 @needs_browser
-def test_search_works_from_a_server_too(site: Path, tmp_path: Path) -> None:
-    from functools import partial
-    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-    from threading import Thread
+def test_the_map_is_drawn(site: Path, tmp_path: Path) -> None:
+    page = browsed(f"{site.as_uri()}/graph.html", tmp_path)
+    canvas = re.search(r"<canvas [^>]*>", page)
+    assert canvas and 'aria-label="关系图: 30"' in canvas[0] and re.search(r'width="[4-9]\d\d"', canvas[0])
+    assert page.count('type="checkbox"') >= 7 and "<title>taken</title>" not in page
 
-    class Quiet(SimpleHTTPRequestHandler):
-        """Serves without a log."""
+
+@needs_browser
+def test_lists_can_be_sorted_and_filtered(site: Path, tmp_path: Path) -> None:
+    page = browsed(f"{site.as_uri()}/kinds/decision.html", tmp_path)
+    assert 'placeholder="筛选本页"' in page and page.count('class="kb-sort"') == 5
+
+
+POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'"
+"""No inline script, no inline style, nothing from elsewhere; the theme's icons are data: pictures."""
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[tuple[str, list[str]]]:
+    """Serve the site under a strict policy; return its address and what was asked for."""
+    asked: list[str] = []
+
+    class Strict(SimpleHTTPRequestHandler):
+        """Serves with the policy, and keeps what is asked for."""
+
+        def end_headers(self) -> None:
+            self.send_header("Content-Security-Policy", POLICY)
+            super().end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            asked.append(self.path)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Strict, directory=str(site))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        page = browsed(f"http://127.0.0.1:{server.server_port}/index.html?q=%E8%84%B1%E6%95%8F", tmp_path)
+        yield f"http://127.0.0.1:{server.server_port}", asked
         server.shutdown()
-    results = page[page.index("md-search-result__list") :]
+
+
+@needs_browser
+def test_search_works_from_a_server_too(served: tuple[str, list[str]], tmp_path: Path) -> None:
+    for _ in range(4):  # the browser's virtual time does not wait for workers
+        page, said = heard(f"{served[0]}/index.html?q=%E8%84%B1%E6%95%8F", tmp_path)
+        results = page[page.index("md-search-result__list") :]
+        if "<mark" in results:
+            break
     assert "anchors/global/C001.html" in results
     assert '<mark data-md-highlight="">脱敏</mark>' in results
+    assert not said
+
+
+@needs_browser
+@pytest.mark.parametrize("uri", ["anchors/global/D003.html", "kinds/decision.html", "graph.html", "reviews.html"])
+def test_a_strict_policy_stops_nothing_and_the_console_stays_empty(
+    served: tuple[str, list[str]], tmp_path: Path, uri: str
+) -> None:
+    page, said = heard(f"{served[0]}/{uri}", tmp_path)
+    assert not said
+    assert 'data-md-color-scheme="' in page
+    assert "kb-graph-bar" in page or uri != "graph.html"
+
+
+@needs_browser
+def test_an_address_that_stays_leads_to_the_record(served: tuple[str, list[str]], tmp_path: Path) -> None:
+    page, said = heard(f"{served[0]}/P001/", tmp_path)
+    assert "retry storms" in page and "md-content" in page and not said
+
+
+def test_no_page_has_a_script_or_a_style_of_its_own(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        text = path.read_text("utf-8")
+        assert not re.search(r"<script>|<style| style=|<script(?![^>]*(src=|application/json))", text) or (
+            path.name == "404.html"
+        ), path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-import posixpath
+import re
 from collections.abc import Callable
 
 from kb.patterns import regex
@@ -45,12 +45,11 @@ def to(uri: str) -> str:
     return f"kb:{uri}"
 
 
-def linked(text: str, page: str, target: Callable[[str], str]) -> str:
-    """Return the Html *text* of the page *page* with what `to` has made replaced by the answers of *target*."""
+def linked(text: str, address: Callable[[str], str]) -> str:
+    """Return the Html *text* with what `to` has made replaced by the *address* of each page or file."""
 
-    def address(match: object) -> str:
-        path, mark, anchor = html.unescape(match[1]).partition("#")  # type: ignore[index]
-        href = (posixpath.relpath(path, posixpath.dirname(page) or ".") if path else "") + mark + anchor
-        return f'href="{html.escape(target(href) or "#")}"'
+    def found(match: re.Match[str]) -> str:
+        uri, mark, anchor = html.unescape(match[1]).partition("#")
+        return f'href="{html.escape(address(uri) + mark + anchor)}"'
 
-    return _LINK.sub(address, text)
+    return _LINK.sub(found, text)

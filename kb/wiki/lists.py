@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kb.text import one_line
 from kb.wiki.elements import Html, element, inside, to
-from kb.wiki.labels import badge, joined, kind_label, record_link, scope_label, tag_links
+from kb.wiki.labels import badge, items, joined, kind_label, record_link, scope_label, tag_links
 from kb.wiki.listing import Group, Listing
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
+KINDS, SCOPES = "kinds/index.md", "scopes/index.md"
+
 
 def list_pages(wiki: Wiki) -> Iterator[Page]:
     """Yield every page that lists records."""
     language = wiki.config.language
+    kinds = ((kind_label(kind, language), listed) for kind, listed in wiki.kinds.items())
+    scopes = ((scope_label(wiki, scope), listed) for scope, listed in wiki.scopes.items())
+    yield _overview(KINDS, wiki.word(say("Kinds")), kinds)
+    yield _overview(SCOPES, wiki.word(say("Scopes")), scopes)
     for kind, listed in wiki.kinds.items():
         yield from _sheets(wiki, listed, kind_label(kind, language))
     for scope, listed in wiki.scopes.items():
@@ -24,6 +30,12 @@ def list_pages(wiki: Wiki) -> Iterator[Page]:
     yield from _sheets(wiki, wiki.tags, wiki.word(say("Tags")))
     yield from _sheets(wiki, wiki.months, wiki.word(say("Timeline")))
     yield from _sheets(wiki, wiki.paths, wiki.word(say("Impact paths")))
+
+
+def _overview(uri: str, title: str, lists: Iterable[tuple[str, Listing]]) -> Page:
+    """Return the page *uri* that names *lists*, each with how many records it has."""
+    rows = (inside(element("a", label, href=to(listed.uri)), f" ({listed.counts['']})") for label, listed in lists)
+    return Page(uri, (f"# {plain(title)}", items(rows)), listing=True, name=title)
 
 
 def _sheets(wiki: Wiki, listed: Listing, title: str) -> Iterator[Page]:

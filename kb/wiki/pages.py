@@ -5,40 +5,27 @@ from __future__ import annotations
 import posixpath
 from urllib.parse import unquote
 
-from kb.values import NamedTuple
+from kb.wiki.graph import GRAPH, graph_page
 from kb.wiki.health import HEALTH, health_page
 from kb.wiki.home import home_page
-from kb.wiki.lists import list_pages
+from kb.wiki.lists import KINDS, SCOPES, list_pages
 from kb.wiki.recordpage import record_page
 from kb.wiki.sessions import SESSIONS, session_pages
 from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
 from kb.wiki.whole import Page, Wiki
-from kb.words import say
-
-
-class Chapter(NamedTuple):
-    """One entry of the navigation: a page, or a titled list of pages."""
-
-    title: str
-    uris: tuple[str, ...]
 
 
 def pages(wiki: Wiki) -> list[Page]:
     """Return every page of the wiki, the home page first."""
     records = (record_page(wiki, place) for place in range(len(wiki.library.records)))
-    waiting = [reviews_page(wiki), inbox_page(wiki), health_page(wiki)]
+    waiting = [reviews_page(wiki), inbox_page(wiki), health_page(wiki), graph_page(wiki)]
     return [home_page(wiki), *waiting, *list_pages(wiki), *session_pages(wiki), *records]
 
 
-def navigation(wiki: Wiki) -> list[Chapter]:
-    """Return what the navigation shows: first pages of lists only, so that a large wiki stays quick to build."""
-    return [
-        *(Chapter("", (uri,)) for uri in ("index.md", REVIEWS, INBOX, HEALTH)),
-        Chapter(wiki.word(say("Kinds")), tuple(listed.uri for listed in wiki.kinds.values())),
-        Chapter(wiki.word(say("Scopes")), tuple(listed.uri for listed in wiki.scopes.values())),
-        *(Chapter("", (listed.uri,)) for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months)),
-        *([Chapter("", (SESSIONS,))] if wiki.sessions else []),
-    ]
+def navigation(wiki: Wiki) -> list[str]:
+    """Return the pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
+    lists = (listed.uri for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months))
+    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, KINDS, SCOPES, *lists, *([SESSIONS] if wiki.sessions else [])]
 
 
 def located(wiki: Wiki, page: Page, href: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import posixpath
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable
 from urllib.parse import unquote
 
 from mkdocs.config import config_options
@@ -16,15 +17,15 @@ from mkdocs.plugins import BasePlugin, event_priority
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs.structure.toc import get_toc
-from mkdocs.utils import get_relative_url, nest_paths
+from mkdocs.utils import nest_paths
 
+from kb.digest import sha256
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.wiki.files import file_names
 from kb.wiki.files import files as files_of
 from kb.wiki.gather import gathered
 from kb.wiki.markup import bare
-from kb.wiki.pages import Chapter, located, navigation, pages
+from kb.wiki.pages import located, navigation, pages
 from kb.wiki.render import Heading, rendered
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
@@ -39,6 +40,10 @@ _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 SEARCH = "assets/kb-search.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
+GRAPH_SCRIPT = "assets/kb-graph.js"
+"""Loaded by the script above, where there is a map."""
+INLINE = "assets/inline"
+_INLINE = regex(r"(?s)<script>(.*?)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 
@@ -72,7 +77,7 @@ class KbPage(MkDocsPage):
         def target(href: str) -> str:
             return self.shown.address(page, href, self.file, files)
 
-        done = rendered(page.parts, page.uri, target, page.searched)
+        done = rendered(page.parts, target, self.shown.up(self.file), page.searched)
         self.content = done.html
         self.toc = get_toc(contents(done.headings))
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
@@ -89,8 +94,13 @@ class Shown(NamedTuple):
     """"", or the folder of the wiki within the site, with a slash."""
     root: str
     """The knowledge base on disk."""
-    others: Collection[str]
-    """Files of the wiki that are no pages, relative to its top."""
+    urls: dict[str, str]
+    """Page of the wiki → its address, relative to the wiki's top."""
+
+    def up(self, file: File) -> Callable[[str], str]:
+        """Return what answers a page or a file of the wiki with its address as *file* sees it."""
+        top = "../" * file.url.count("/") + self.folder
+        return lambda uri: top + self.urls.get(uri, uri)
 
     def address(self, page: Page, href: str, file: File, files: Files) -> str:
         """Return the address of what *href* means on *page*, which is *file*; warn, and return "", for nothing."""
@@ -102,8 +112,6 @@ class Shown(NamedTuple):
         found = files.get_file_from_path(self.folder + path)
         if found:
             return found.url_relative_to(file) + mark + anchor
-        if path in self.others:
-            return get_relative_url(self.folder + path, file.url) + mark + anchor
         if page.source and not os.path.exists(os.path.join(self.root, os.path.dirname(page.source), unquote(href))):
             _LOG.warning("%s: %s", page.source, say("the link {target} leads nowhere", target=href))
         return ""
@@ -132,11 +140,12 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     opened = False
     """Whether the plugin opened it and has to close it."""
     shown: Shown
-    urls: Mapping[str, str]
-    """Page of the wiki → its address, relative to the wiki's top."""
+    scripts: dict[str, str]
+    """Files made of the scripts that stood in pages, relative to the site's top."""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Open the knowledge base and announce what the pages need."""
+        self.scripts = {}
         if self.knowledge is None:
             from kb.knowledge import KnowledgeBase
 
@@ -162,27 +171,21 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
                 self.knowledge.close()
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
-        self.shown = Shown(made, folder, self.knowledge.root, file_names(made))
-        named = {uri for chapter in navigation(made) for uri in chapter.uris}
-        urls: dict[str, str] = {}
+        self.shown = Shown(made, folder, self.knowledge.root, {})
+        named = navigation(made)
         for page in pages(made):
             inclusion = InclusionLevel.INCLUDED if page.uri in named else InclusionLevel.NOT_IN_NAV
             file = File.generated(config, folder + page.uri, content=page.text, inclusion=inclusion)
             files.append(file)
             KbPage(page, file, config, self.shown)
-            urls[page.uri] = file.url.removeprefix(folder) or "./"
-        self.urls = urls
-        self._set_nav(config, own, folder, navigation(made))
+            self.shown.urls[page.uri] = file.url.removeprefix(folder) or "./"
+        self._set_nav(config, own, folder, [folder + uri for uri in named])
         self._set_search(files, config)
         return files
 
-    def _set_nav(self, config: MkDocsConfig, own: list[str], folder: str, chapters: list[Chapter]) -> None:
-        """Name the first pages of lists in the navigation, unless the site's own navigation already names one."""
+    def _set_nav(self, config: MkDocsConfig, own: list[str], folder: str, ours: list[str]) -> None:
+        """Name *ours* in the navigation, unless the site's own navigation already names a page of the wiki."""
         assert self.knowledge is not None
-        ours: list[Any] = []
-        for chapter in chapters:
-            uris = [folder + uri for uri in chapter.uris]
-            ours += [{chapter.title: uris}] if chapter.title and uris else uris
         given = config.nav if config.nav is not None else nest_paths(own)  # type: ignore[no-untyped-call]
         if folder and f"'{folder}" in repr(given):
             config.nav = given
@@ -195,13 +198,27 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, SEARCH, content=script))
-        files.append(File.generated(config, STYLE, content=_asset("kb.css")))
-        files.append(File.generated(config, SCRIPT, content=_asset("kb.js")))
+        for uri in (STYLE, SCRIPT, GRAPH_SCRIPT):
+            files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
+
+    @event_priority(-100)
+    def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
+        """Make a file of every script that the theme has put into the page, as a strict content policy wants it."""
+        top = "../" * page.url.count("/")
+
+        def moved(match: re.Match[str]) -> str:
+            name = f"{INLINE}/{sha256(match[1].encode()).hexdigest()[:16]}.js"
+            self.scripts[name] = match[1]
+            return f'<script src="{top}{name}"></script>'
+
+        return _INLINE.sub(moved, output)
 
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
         self._write_files(config)
+        for name, text in self.scripts.items():
+            _write(os.path.join(config.site_dir, name), text)
         path = os.path.join(config.site_dir, "search", "search_index.json")
         if config.use_directory_urls or not os.path.isfile(path):
             return
@@ -213,7 +230,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder
         published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
-        for path, text in files_of(self.shown.wiki, self.urls, published):
+        for path, text in files_of(self.shown.wiki, self.shown.urls, published):
             _write(os.path.join(config.site_dir, folder + path), text)
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:

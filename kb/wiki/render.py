@@ -40,11 +40,14 @@ class Rendered(NamedTuple):
     headings: tuple[Heading, ...]
 
 
-def rendered(parts: Sequence[str], page: str, target: Callable[[str], str], searched: int = -1) -> Rendered:
-    """Return the *parts* of the page *page* as HTML; *target* answers a link inside the wiki, "" if there is none.
+def rendered(
+    parts: Sequence[str], target: Callable[[str], str], own: Callable[[str], str], searched: int = -1
+) -> Rendered:
+    """Return the *parts* of a page as HTML.
 
-    Every part stands for itself: nothing that one opens reaches into the next. Headings in parts from number
-    *searched* on are kept from the theme's search with what stands under them.
+    *target* answers a link of the text with its address, "" if there is none; *own* answers a page or a file of the
+    wiki that the page itself names. Every part stands for itself: nothing that one opens reaches into the next.
+    Headings in parts from number *searched* on are kept from the theme's search with what stands under them.
     """
     parser = _parser()
     parsed = [[] if isinstance(part, Html) else parser.parse(part) for part in parts]
@@ -65,9 +68,9 @@ def rendered(parts: Sequence[str], page: str, target: Callable[[str], str], sear
         for token in tokens:
             if token.type == "inline":
                 _check_links(token.children or [], target)
-        html = (
-            linked(part, page, target) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
-        )
+            elif token.type in ("th_open", "td_open") and token.attrs:
+                token.attrs = {"class": f"kb-{str(token.attrGet('style')).rpartition(':')[2]}"}
+        html = linked(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
         shown.append(html)
     headings = (Heading(int(token.tag[1]), slug, words) for (token, words, _), slug in zip(found, slugs, strict=True))
     return Rendered("\n".join(shown), tuple(headings))

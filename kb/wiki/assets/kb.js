@@ -41,6 +41,25 @@
     });
   }
 
-  const start = () => makeLists();
-  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", start) : start();
+  /* The map, where the page has one: its script and its data come only then. */
+  const assets = new URL(".", document.currentScript.src);
+  async function makeGraph() {
+    const box = document.querySelector(".kb-graph");
+    const link = box && box.querySelector(".kb-graph-data");
+    if (!link) return;
+    const data = link.href;
+    await Promise.all([loaded(new URL("kb-graph.js", assets)), loaded(data)]);
+    window.kbDrawGraph(box, window.kbGraph, new URL(".", data));
+  }
+
+  const loaded = url => new Promise((done, failed) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: url, onload: done, onerror: failed });
+    document.head.append(script);
+  });
+
+  const start = () => { makeLists(); makeGraph(); };
+  if (typeof document$ !== "undefined") document$.subscribe(start);
+  else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
 })();
