@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -22,11 +23,11 @@ from bench.faultcases import RUN, SPOOLED, Operation, git
 from bench.faultpoint import ALWAYS, ERRORS, KILL, ORPHAN, Ended, run
 from kb import doctor
 from kb.errors import KbError
-from kb.jsonbytes import json_bytes
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
 from kb.markdown import read
-from kb.store.state import CLONE, State
+from kb.store import connection
+from kb.store.state import State
 
 _UID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
@@ -179,7 +180,7 @@ class Bench:
         folder = self.folder / RUN
         try:
             shutil.copytree(self.base.parent, folder, symlinks=True)
-            _own(folder / "kb")
+            _own(folder / "kb", self.base)
             yield folder / "kb"
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -256,12 +257,15 @@ def lies(place: Path, ended: Ended, fault: Fault) -> Iterator[str]:
                 yield "says spooled, and nothing is"
 
 
-def _own(place: Path) -> None:
-    """Let what a copy has in its spool be its own: kb believes no other clone's."""
-    state = State(str(place), os.environ)
-    for path in state.spooled():
-        value = json.loads(Path(path).read_bytes())
-        Path(path).write_bytes(json_bytes(state.signed(value) if CLONE in value else value))
+def _own(place: Path, base: Path) -> None:
+    """Let what a copy of *base* has in `.kb/` be its own: kb believes no other clone's."""
+    before, now = (State(str(one), os.environ).clone for one in (base, place))
+    for path in (place / ".kb").rglob("*.json"):
+        path.write_bytes(path.read_bytes().replace(before.encode(), now.encode()))
+    index = place / ".kb" / "index.db"
+    if index.exists():
+        with contextlib.closing(sqlite3.connect(index)) as db:
+            db.execute(f"PRAGMA application_id={connection._mark(str(index))}")
 
 
 def _spool(place: Path) -> list[str]:
