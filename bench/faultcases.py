@@ -23,7 +23,7 @@ _SUBJECTS = (
 )  # fmt: skip
 
 
-SPOOLED, ASKED = "spooled", "asked"
+SPOOLED, ASKED, REPORTED = "spooled", "asked", "reported"
 RUN = "run"
 """Beside the folder that is prepared: where its copies stand, one after the other."""
 
@@ -42,7 +42,8 @@ class Operation(NamedTuple):
     loose: str = ""
     """What may come in another order when a call fails: what was SPOOLED, or what others have ASKED for who are gone.
 
-    The latter may be left out, as those who are gone were promised nothing."""
+    The latter may be left out, as those who are gone were promised nothing. What is REPORTED of records in the archive
+    of a session may tell those that it had written before it was interrupted as being there already."""
 
 
 def git(place: Path, *words: str) -> str:
@@ -248,6 +249,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "pre-compact: session archived", _talked, ("kb-hook", "pre-compact"),
         json.dumps({"session_id": "sess1", "transcript_path": "../talk.jsonl", "cwd": "."}).encode(),
+        loose=REPORTED,
     ),
 )  # fmt: skip
 """What is interrupted."""

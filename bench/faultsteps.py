@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.faultcases import RUN, SPOOLED, Operation, git
+from bench.faultcases import ASKED, REPORTED, RUN, SPOOLED, Operation, git
 from bench.faultpoint import ALWAYS, ERRORS, KILL, ORPHAN, Ended, run
 from kb import doctor
 from kb.errors import KbError
@@ -34,7 +34,7 @@ _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
 _STAMP = re.compile(r"\d{8}-\d{6}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*?(?=[\"\s]|$)")
 _CHECKED = frozenset({
     "repository", "state folder", "index", "records", "spool", "set aside", "queue", "locks", "leftovers", "refs",
-    "driver", "permissions",
+    "driver", "permissions", "checkout",
 })  # fmt: skip
 _MINUTE = 100
 
@@ -204,7 +204,7 @@ class Bench:
             third = self.call(place) if fault.mode in ERRORS or again.code not in (0, 4) else again
             problems += [f"asked again: {third.error.strip()}"] if "Traceback" in third.error else []
             named = mended(place)
-            is_loose = self.operation.loose and fault.mode in ERRORS
+            is_loose = self.operation.loose in (SPOOLED, ASKED) and fault.mode in ERRORS
             problems += self._lacking(place) if is_loose else self._differences(place)
             problems += unsound(place)
             name = self.boundaries[fault.at - 1] if fault.at != ALWAYS else "all"
@@ -229,7 +229,8 @@ class Bench:
                 yield f"{ref} {'is there' if was is None else 'is missing'}"
             elif was != has:
                 names = sorted(n for n in was.keys() | has.keys() if was.get(n) != has.get(n))
-                yield f"{ref} differs in {', '.join(names[:4])}"
+                names = [n for n in names if not (self.operation.loose == REPORTED and "/sessions/" in n and n in has)]
+                yield from [f"{ref} differs in {', '.join(names[:4])}"] if names else []
         mine = theirs(place)
         yield from (f"their {key} differs: {mine[key]!r}" for key in mine if mine[key] != self.theirs[key])
         if left := leftovers(place):

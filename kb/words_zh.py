@@ -846,6 +846,8 @@ DOORS: dict[str, str] = {
     "the merge driver does not merge": "合并驱动没有正常合并",
     "{n} calls wait that nobody has answered": "有 {n} 个调用在等待，没有人应答",
     "nothing is left half done": "没有半途而废的文件",
+    "the files are as they were committed, or as you have them": "文件与提交一致，或是你改过的样子",
+    "{n} files are committed and could not be written here: {path}": "{n} 个文件已提交，但没能写到这里：{path}",
     "{n} files were left half done: {path}": "{n} 个文件只写了一半：{path}",
     "git {version}": "git {version}",
     "{path}, on {branch}": "{path}，分支 {branch}",

@@ -193,6 +193,20 @@ def test_a_half_file_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name
     assert examined(root, fix=True)["leftovers"].state == doctor.OK and not half.exists()
 
 
+def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: str, data: bytes, *, synced: bool) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkout, "write_whole", full)
+        path = root / one(kb, decision(0)).path
+    assert not path.exists() and examined(root)["checkout"].state == doctor.NOTE
+    assert examined(root, fix=True)["checkout"].mended and path.exists()
+    assert git(root, "status", "--porcelain") == "" and examined(root)["checkout"].state == doctor.OK
+
+
 def test_a_broken_ref_is_named(kb: KnowledgeBase, root: Path) -> None:
     assert examined(root)["refs"].state == doctor.OK
     (root / ".git" / "refs" / "heads" / "torn").write_text("12")

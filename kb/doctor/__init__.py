@@ -383,6 +383,7 @@ CHECKS: tuple[Check, ...] = (
     Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
     Check("queue", traces.queue, say("write something: the next write takes it along")),
     Check("set aside", unreadable, say("read the file, save what it holds by hand, and delete it")),
+    Check("checkout", traces.checkout_follows, say("run: kb doctor --fix"), traces.let_follow),
     Check("leftovers", traces.leftovers, say("run: kb doctor --fix"), traces.clear_leftovers),
     Check("sessions", sessions, say("run: kb doctor --fix"), _clear_sessions),
     Check("hook failures", failures, say("mend the cause, then: kb doctor --fix"), _clear_failures),
@@ -393,7 +394,7 @@ CHECKS: tuple[Check, ...] = (
 """What is looked at, in order. A new check is a function and a line here."""
 
 NEED_KB = frozenset({
-    "repository", "identity", "permissions", "locks", "refs", "driver", "queue", "leftovers", "state folder", "index",
-    "records", "reviews", "inbox", "spool", "set aside", "sessions", "hook line",
+    "repository", "identity", "permissions", "locks", "refs", "driver", "queue", "leftovers", "checkout",
+    "state folder", "index", "records", "reviews", "inbox", "spool", "set aside", "sessions", "hook line",
 })  # fmt: skip
 """The checks that ask the knowledge base."""

@@ -14,6 +14,8 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import CONTENT
+from kb.knowledge.publish import owed_files
+from kb.knowledge.writing import Writing
 from kb.store.files import STALE, half_written
 from kb.store.git import checkout, driver
 from kb.store.git.repository import GivenUp, Repository
@@ -172,6 +174,20 @@ def queue(place: Place) -> Found:
     folder = opened(place).state.path("queue")
     n = sum(1 for name in _names(folder) if name.endswith(".json") and _is_old(os.path.join(folder, name)))
     return Found(NOTE if n else OK, say("{n} calls wait that nobody has answered", n=n))
+
+
+def checkout_follows(place: Place) -> Found:
+    """Look for files that could not be written when what they hold was committed."""
+    owed = sorted(owed_files(opened(place)))
+    if not owed:
+        return Found(OK, say("the files are as they were committed, or as you have them"))
+    return Found(NOTE, say("{n} files are committed and could not be written here: {path}", n=len(owed), path=owed[0]))
+
+
+def let_follow(place: Place) -> None:
+    """Write the files that could not be written; where that is still so, they stay owed."""
+    with contextlib.suppress(Busy), Writing(opened(place), "", "").transaction():
+        pass
 
 
 def leftovers(place: Place) -> Found:

@@ -47,7 +47,7 @@ def publish(
         following.heed_marks(edited)
         was_settled = fresh.is_settled(kb)
         reserved = checkout.staged(kb.repository, head.oid, edited)
-        owed = _owed(kb)
+        owed = owed_files(kb)
         _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
         kb.repository.publish(moves, reason, mover)
         outcomes = following.follow(_from_the_checkout(kb, changes, owed), tip, reserved)
@@ -77,7 +77,7 @@ def finish_following(kb: KnowledgeBase) -> bool:
     checkout.release_abandoned(kb.repository)
     kb.state.sweep()
     sweep(kb.repository.private, 0)
-    owed = _owed(kb)
+    owed = owed_files(kb)
     for folder in {os.path.dirname(path) for path in owed}:
         sweep(os.path.join(kb.root, *folder.split("/")), 0)
     if not owed or kb.repository.not_now():
@@ -107,7 +107,7 @@ def _files(kb: KnowledgeBase, revisions: Mapping[str, str]) -> dict[str, bytes |
     return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
 
 
-def _owed(kb: KnowledgeBase) -> dict[str, str]:
+def owed_files(kb: KnowledgeBase) -> dict[str, str]:
     """Return path → commit of the files that are still as they were in that commit."""
     intent = kb.state.load(_INTENT)
     paths = intent.get("paths") if isinstance(intent, dict) else None
