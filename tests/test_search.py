@@ -133,6 +133,12 @@ def test_explain_tells_the_intent_the_terms_and_each_part_of_a_score(filled: Kno
     assert explained["answers"][0]["parts"]["terms"] > 0
 
 
+@pytest.mark.parametrize("query", ["\ud800", "retry \udcff", "\0retry", '"retry" (', "retry" * 2000, "[D001"])
+def test_any_text_is_a_question(filled: KnowledgeBase, query: str) -> None:
+    said(filled, query)
+    filled.answer_to_prompt(query)
+
+
 def test_words_or_a_filter_must_be_given(filled: KnowledgeBase, root: Path) -> None:
     done = run(root, "search")
     assert done.code == 2 and "filter" in done.error

@@ -16,6 +16,7 @@ from kb.record import GLOBAL, LIVE, Record
 from kb.store.index import Index
 from kb.store.postings import Term
 from kb.store.rows import ALL, Filter
+from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE
 from kb.words import Said
@@ -64,6 +65,7 @@ def explained(
     words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
     """
     index = kb.fresh()
+    query = one_line(query)
     what = understood(query)
     plan = what.strategy
     terms: tuple[Term, ...] = ()
