@@ -1023,6 +1023,11 @@ DOORS: dict[str, str] = {
     "what else governs it": "还有哪些记录约束它",
     "Permalink": "固定链接",
     "Edit this": "编辑本条",
+    "Compact form": "缩（精简版）",
+    "Normal form": "常（普通版）",
+    "Expanded form": "巨（完整版）",
+    "Report": "报告",
+    "The rest is in the archive.": "其余见归档。",
     "Map": "关系图",
     "Every point is a record. Drag to move, turn the wheel to come nearer, click to read.": (
         "每个点是一条记录。拖动可移动，滚轮可缩放，点击可阅读。"

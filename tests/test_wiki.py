@@ -471,6 +471,20 @@ def test_a_session_page_shows_the_compact_form() -> None:
     assert seen.cells == ["Project", "shop", "Time", "2026-05-03T10:10:10", "Task", "修复重复扣款"]
     assert "../anchors/projects/shop/D001.md" in seen.hrefs
     assert "sessions/index-2.md" in known
+    assert seen.headings == ["b", "Compact form"]
+    listed = Seen(html_of(known["sessions/index.md"], known))
+    assert listed.cells[4:8] == ["index", "shop", "2026-05-03T10:10:10", "修复重复扣款"]
+
+
+def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
+    archive = Archive(Archived("a"), {"compact": "short", "expanded": "long " * 30_000, "dcp-report": "told"})
+    page = next(page for page in pages(wiki([], Told(sessions=[archive]), Config())) if page.uri == "sessions/a.md")
+    assert [part for part in page.parts if part.startswith("##")] == [
+        "## Compact form",
+        "## Expanded form",
+        "## Report",
+    ]
+    assert "The rest is in the archive." in page.parts and len(page.text) < 110_000
 
 
 def test_the_navigation_names_listing_pages_only() -> None:
