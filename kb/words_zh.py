@@ -1017,6 +1017,7 @@ DOORS: dict[str, str] = {
     "History": "历史",
     "Facts": "事实",
     "No longer in force. Read instead:": "已失效，请改看：",
+    "Still in force. To be replaced by:": "仍然有效，将被取代：",
     "Stands beside": "并存",
     "Former ids": "曾用编号",
     "Copy for an agent": "复制给智能体",
