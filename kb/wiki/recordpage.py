@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from kb.kinds import section_label
-from kb.record import GLOBAL, Record, Reference, Section, aliases_of
+from kb.record import GLOBAL, LIVE, Record, Reference, Section, aliases_of
 from kb.short import short
 from kb.text import normalise, one_line
 from kb.wiki.elements import Html, closed, element, inside, opened, to
@@ -96,7 +96,9 @@ def _successor(wiki: Wiki, place: int) -> Html:
     newer = wiki.library.superseded_by.get(place, ())
     if not newer:
         return Html("")
-    words = element("strong", wiki.word(say("No longer in force. Read instead:")))
+    over, coming = say("No longer in force. Read instead:"), say("Still in force. To be replaced by:")
+    is_live = wiki.library.records[place].status in LIVE
+    words = element("strong", wiki.word(coming if is_live else over))
     ends = [*newer, *(n for n in wiki.library.chain(place)[-1:] if n not in newer and n != place)]
     return element("div", words, " ", joined(", ", (entry(wiki, n) for n in ends)), class_="kb-over", role="note")
 

@@ -6,41 +6,59 @@ from collections.abc import Iterator
 
 from kb.record import GLOBAL
 from kb.text import first_sentence
-from kb.wiki.markup import link, plain, table
+from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.markup import plain, table
 from kb.wiki.recordpage import Citing
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
 SESSIONS = "sessions/index.md"
+FORMS = {
+    "compact": say("Compact form"),
+    "normal": say("Normal form"),
+    "expanded": say("Expanded form"),
+    "dcp-report": say("Report"),
+}
+LONGEST = 100_000
+"""Characters of one form that are shown."""
 
 
 def session_pages(wiki: Wiki) -> Iterator[Page]:
     """Yield the list of sessions, the newest first, and the page of each; nothing without any."""
     if not wiki.sessions:
         return
-    uri = SESSIONS
-    words = (say("Session"), say("Project"), say("Time"), say("Task"))
-    rows = [
-        [
-            link(plain(session.name), own, uri),
-            plain(session.project),
-            plain(session.time),
-            plain(first_sentence(session.task)),
-        ]
-        for (session, _), own in zip(wiki.sessions, wiki.session_uris, strict=True)
-    ]
-    yield Page(uri, (f"# {wiki.word(say('Sessions'))}", table([wiki.word(word) for word in words], rows)), listing=True)
+    title = wiki.word(say("Sessions"))
+    yield Page(SESSIONS, (f"# {title}", _list(wiki)), listing=True, name=title)
     for place in range(len(wiki.sessions)):
         yield session_page(wiki, place)
 
 
+def _list(wiki: Wiki) -> Html:
+    words = (say("Session"), say("Project"), say("Time"), say("Task"))
+    rows = (
+        (
+            element("a", session.name, href=to(uri)),
+            inside(session.project),
+            inside(session.time),
+            inside(first_sentence(session.task)),
+        )
+        for (session, _), uri in zip(wiki.sessions, wiki.session_uris, strict=True)
+    )
+    head = element("tr", *(element("th", wiki.word(word)) for word in words))
+    body = element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in rows))
+    return element("table", element("thead", head), body, data_kb_list="1")
+
+
 def session_page(wiki: Wiki, place: int) -> Page:
-    """Return the page of the session at *place*: its facts and its forms, the shortest first."""
+    """Return the page of the session at *place*: its facts, its forms, the shortest first, and its report."""
     session, forms = wiki.sessions[place]
     uri = wiki.session_uris[place]
     facts = [(say("Time"), session.time), (say("Task"), session.task)]
     rows = [(wiki.word(label), plain(value)) for label, value in facts if value]
     head = (wiki.word(say("Project")), plain(session.project))
     citing = Citing(wiki, f"project/{session.project}" if session.project else GLOBAL, uri)
-    bodies = [part for name, text in forms.items() for part in (f"## {plain(name)}", citing.body(text))]
-    return Page(uri, (f"# {plain(session.name)}", table(head, rows), *bodies), searched=4)
+    parts = [f"# {plain(session.name)}", table(head, rows)]
+    for name, text in forms.items():
+        parts += [f"## {plain(wiki.word(FORMS[name]))}", citing.body(text[:LONGEST])]
+        parts += [plain(wiki.word(say("The rest is in the archive.")))] if len(text) > LONGEST else []
+    return Page(uri, tuple(parts), searched=4)
