@@ -125,8 +125,12 @@ def in_user(change: Callable[[str], str]) -> Edit:
 
 def noted(day: int, fact: str) -> Edit:
     """Return the edit that adds a dated note; kb adds none that is there."""
-    note = f"- 2026-03-{day:02d} (test/s{day}): {fact}"
-    return lambda text: text if note in text.splitlines() else append_to_section(text, "additions", note)
+    return added("additions", f"- 2026-03-{day:02d} (test/s{day}): {fact}")
+
+
+def added(section: str, line: str) -> Edit:
+    """Return the edit that adds *line* to a section; kb adds none that is there."""
+    return lambda text: text if line in text.splitlines() else append_to_section(text, section, line)
 
 
 places = st.integers(0, 30)
@@ -278,7 +282,7 @@ ADDITIONS: st.SearchStrategy[Edit] = st.one_of(
     st.builds(noted, st.integers(1, 28), sentence),
     st.builds(heard, st.sampled_from(["s1", "s2", "s3", "s4"])),
     st.builds(in_front, st.sampled_from(["tags", "impact"]), sentence.map(more)),
-    st.builds(lambda item: lambda text: append_to_section(text, "impact", f"- `{item}.py`"), sentence),
+    sentence.map(lambda item: added("impact", f"- `{item}.py`")),
 )
 
 
