@@ -132,6 +132,12 @@ def kind_named(word: str) -> Kind | None:
     return _SPOKEN.get(word) or _SPOKEN.get(word.lower())
 
 
+def kind_label(kind: str, language: str) -> str:
+    """Return what *kind* is called in *language*; one that the table does not have keeps its own name."""
+    row = BY_NAME.get(kind)
+    return kind if row is None else row.zh if language == "zh" else row.en
+
+
 def section_named(heading: str) -> str:
     """Return the canonical section name *heading* stands for, or "".
 

@@ -11,8 +11,7 @@ from kb.checking.findings import Finding
 from kb.checking.report import as_json as as_values
 from kb.cli.ink import MARKDOWN, Ink, Item, Part, fitted
 from kb.cli.prints import STATUSES
-from kb.kinds import SECTIONS, section_label
-from kb.knowledge.life import kind_label
+from kb.kinds import SECTIONS, kind_label, section_label
 from kb.record import Record, Status
 from kb.short import gist
 from kb.text import clip

@@ -6,6 +6,7 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import explain_nothing, print_json, show_verdicts
+from kb.kinds import kind_label
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -27,8 +28,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @with_kb
 def list_(kb: KnowledgeBase, as_json: bool) -> None:
     """List what is held: name, how often it was seen, kind and title."""
-    from kb.knowledge.life import kind_label
-
     held = kb.held()
     if as_json:
         print_json(held)

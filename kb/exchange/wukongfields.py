@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from kb.exchange.adrfields import read_date, read_status
-from kb.kinds import BY_NAME, BY_PREFIX, kind_named
+from kb.kinds import BY_PREFIX, kind_label, kind_named
 from kb.patterns import regex
 from kb.record import Record, Status
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -143,7 +143,7 @@ def line_for(name: str, record: Record, language: str) -> str:
         shown = STATUS_LABELS.get(value)
         text = str(value) if shown is None else shown.zh if language == "zh" else shown.en
     elif name == "kind":
-        text = BY_NAME[value].zh if language == "zh" else BY_NAME[value].en
+        text = kind_label(value, language)
     elif name in _MAPS:
         text = json.dumps(value, ensure_ascii=False, default=str)
     elif name in _LISTS:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kb import markdown
 from kb.errors import KbError, UnknownId
 from kb.front import decode, newline
-from kb.kinds import BY_NAME, section_labels
+from kb.kinds import section_labels
 from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
 from kb.store.files import content
 from kb.text import one_line
@@ -276,9 +276,3 @@ def label(status: str) -> str:
     """Return how *status* is shown (RUYI-18)."""
     marks = {Status.ACCEPTED: "✅ 生效", Status.PROPOSED: "⚠️ 待验证"}
     return marks.get(Status(status), "❌ 已废弃") if status in list(Status) else status
-
-
-def kind_label(kind: str, language: str) -> str:
-    """Return the name of *kind* in *language*."""
-    row = BY_NAME.get(kind)
-    return kind if row is None else row.zh if language == "zh" else row.en

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
+from kb.kinds import kind_label
 from kb.record import GLOBAL
 from kb.text import one_line
 from kb.wiki.elements import Html, element, to
-from kb.wiki.labels import kind_label, mark, scope_label, status_word
+from kb.wiki.labels import mark, scope_label, status_word
 from kb.wiki.library import project_of
 from kb.wiki.markup import plain, reference
 from kb.wiki.whole import Page, Wiki

@@ -6,11 +6,12 @@ import datetime
 from collections import Counter
 from collections.abc import Iterator
 
+from kb.kinds import kind_label
 from kb.record import Status
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.feeds import FEED, RECORDS, feed_names
 from kb.wiki.health import HEALTH
-from kb.wiki.labels import STATUSES, badge, entry, items, joined, kind_label, scope_label, status_word, titled
+from kb.wiki.labels import STATUSES, badge, entry, items, joined, scope_label, status_word, titled
 from kb.wiki.markup import plain
 from kb.wiki.waiting import INBOX, REVIEWS
 from kb.wiki.whole import Page, Wiki

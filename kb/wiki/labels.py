@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kb.kinds import BY_NAME
 from kb.record import GLOBAL, Record, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
@@ -24,12 +23,6 @@ STATUSES: Mapping[str, tuple[str, Said]] = {
     Status.SUPERSEDED: ("❌", say("superseded")),
 }
 NEUTRAL = say("unknown")
-
-
-def kind_label(kind: str, language: str) -> str:
-    """Return what *kind* is called; a kind the table does not have keeps its own name."""
-    row = BY_NAME.get(kind)
-    return kind if row is None else row.zh if language == "zh" else row.en
 
 
 def scope_label(wiki: Wiki, scope: str) -> str:

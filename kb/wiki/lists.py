@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kb.kinds import kind_label
 from kb.text import one_line
 from kb.wiki.elements import Html, element, inside, to
-from kb.wiki.labels import badge, items, joined, kind_label, record_link, scope_label, tag_links
+from kb.wiki.labels import badge, items, joined, record_link, scope_label, tag_links
 from kb.wiki.listing import Group, Listing
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki

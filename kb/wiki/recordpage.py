@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from kb.kinds import section_label
+from kb.kinds import kind_label, section_label
 from kb.record import GLOBAL, LIVE, Record, Reference, Section, aliases_of
 from kb.short import short
 from kb.text import normalise, one_line
@@ -15,7 +15,6 @@ from kb.wiki.labels import (
     entry,
     items,
     joined,
-    kind_label,
     record_link,
     scope_label,
     sign,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from kb.kinds import SECTIONS, section_label
+from kb.kinds import SECTIONS, kind_label, section_label
 from kb.knowledge.review import age
 from kb.record import GLOBAL, Record
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 from kb.wiki.elements import Html, element, inside, to
-from kb.wiki.labels import badge, items, joined, kind_label, scope_label, title_of
+from kb.wiki.labels import badge, items, joined, scope_label, title_of
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
 from kb.wiki.worddiff import beside
