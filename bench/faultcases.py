@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.group import Call, Waiting
+from kb.knowledge.write.group import Call, Waiting
 from kb.record import Candidate
 
 _SUBJECTS = (

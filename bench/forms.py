@@ -11,8 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from kb.knowledge import KnowledgeBase, forming
+from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
+from kb.knowledge.session import forming
 from kb.sessions.forms import FORMS
 from kb.text import count
 

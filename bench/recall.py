@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from bench import recallsets
 from bench.recallsets import Part, Question
-from kb.knowledge import finding
-from kb.knowledge.answering import shipped_synonyms
+from kb.knowledge.recall import finding
+from kb.knowledge.recall.answering import shipped_synonyms
 from kb.reading import rank
 from kb.reading.asking import FUNCTION_EN
 from kb.store.index import Index

@@ -17,7 +17,7 @@ from kb.cli import comment
 from kb.cli.ink import MARKDOWN, PLAIN
 from kb.errors import GitFailed
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.compare import compare
+from kb.knowledge.lines.compare import compare
 from kb.record import Record
 
 INVOICES = "Keep invoices for ten years"
@@ -644,6 +644,6 @@ def test_branches_that_git_cannot_follow_are_counted(kb: KnowledgeBase, root: Pa
     on(root, "two", record("D003", "Sign every webhook"))
     found = compare(kb, "origin/main")
     assert len(found.branches) == 2 and found.unseen == 1
-    monkeypatch.setattr("kb.knowledge.revisions.MOST_BRANCHES", 1)
+    monkeypatch.setattr("kb.knowledge.lines.revisions.MOST_BRANCHES", 1)
     assert compare(kb, "origin/main").unseen == 2
     assert "other open branches that were not looked at: 2" in markdown(compare(kb, "origin/main"))

@@ -8,7 +8,7 @@ from command_line import run
 from sessions import Session
 
 from kb.hosts import events
-from kb.knowledge import session as saving
+from kb.knowledge.session import keeping as saving
 from kb.sessions.lint import troubles
 
 NAMES = ["存档", "加载", "锚点", "压缩", "展开", "修剪", "修剪报告"]

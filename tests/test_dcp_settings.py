@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kb.knowledge.pruning import settings_at, settings_in
+from kb.knowledge.session.pruning import settings_at, settings_in
 from kb.sessions.dcp import KEYS, BadDcp, Dcp, line_of, settings_of, text_of
 
 SEED = """# DCP 配置

@@ -17,7 +17,7 @@ from kb.cli.doctor import command
 from kb.hosts import claude, events, install
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.failures import Failure
-from kb.knowledge.running import Job, leave
+from kb.knowledge.session.running import Job, leave
 from kb.record import Candidate
 
 

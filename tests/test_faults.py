@@ -16,7 +16,7 @@ from bench.faultworld import SCENES
 from kb import doctor
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync import sync
+from kb.knowledge.sync.rounds import sync
 from kb.store.files import half_written, sweep, write_whole
 from kb.store.git import checkout
 from kb.store.git.repository import Repository

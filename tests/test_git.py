@@ -13,7 +13,7 @@ from conftest import Clock, git
 from kb.errors import GitFailed, KbError, NeedsPerson
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
-from kb.knowledge.write import Deciding
+from kb.knowledge.write.candidates import Deciding
 from kb.record import Candidate, Verdict
 from kb.store.git.repository import Repository
 

@@ -12,8 +12,8 @@ import pytest
 
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.group import Call, Waiting
-from kb.knowledge.write import Deciding
+from kb.knowledge.write.candidates import Deciding
+from kb.knowledge.write.group import Call, Waiting
 from kb.record import Candidate, Verdict
 from kb.store.git.repository import GivenUp, Repository, Step
 from tests.conftest import git
@@ -86,7 +86,7 @@ def test_one_who_waits_loads_little(root: Path) -> None:
         "import os, sys\nfrom kb.candidate import Candidate\nfrom kb.knowledge import KnowledgeBase, group\n"
         "group.Waiting.answered_meanwhile = lambda _: []\n"
         "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
-        "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.knowledge.write'))))\n"
+        "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.knowledge.write.candidates'))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

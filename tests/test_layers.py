@@ -26,7 +26,7 @@ GROUND = [
     "patterns",
     "weighing",
 ]
-GROUND += ["front", "yamlfront", "markdown", "blocks", "citations", "fences", "untrusted", "orders"]
+GROUND += ["templates", "front", "yamlfront", "markdown", "blocks", "citations", "fences", "untrusted", "orders"]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]
 DOORS = ["hosts", "wiki", "exchange", "doctor", "hints", "mcp"]

@@ -11,8 +11,8 @@ from team import FIXTURES, Team, by_hand, ids, log, thought, written
 
 from kb.errors import NeedsPerson, UnknownId
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.renaming import Renaming, readdressed, recited, renamed_path, text_scope
-from kb.knowledge.renumber import renumber
+from kb.knowledge.lines.renaming import Renaming, readdressed, recited, renamed_path, text_scope
+from kb.knowledge.lines.renumber import renumber
 
 base, team = FIXTURES
 

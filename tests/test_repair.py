@@ -10,8 +10,8 @@ from team import FIXTURES, Team, by_hand, edited, file_of, log, thought, written
 
 from kb.errors import UnknownId
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.repair import repair
-from kb.knowledge.sync import sync
+from kb.knowledge.lines.repair import repair
+from kb.knowledge.sync.rounds import sync
 
 base, team = FIXTURES
 

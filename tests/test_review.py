@@ -12,7 +12,7 @@ from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson, UnknownId
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.review import Review, age
+from kb.knowledge.review.branches import Review, age
 
 
 def opened(kb: KnowledgeBase) -> str:

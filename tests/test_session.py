@@ -14,9 +14,9 @@ from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb.errors import BadInput, KbError, UnknownId
 from kb.knowledge import KnowledgeBase
-from kb.knowledge import session as sessions
-from kb.knowledge.recall import uses
-from kb.knowledge.running import Desk, active_compact, leave, leftovers, safe_id, waiting
+from kb.knowledge.recall.hints import uses
+from kb.knowledge.session import keeping as sessions
+from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, safe_id, waiting
 from kb.record import GLOBAL
 from kb.sessions import transcript as transcripts
 from kb.text import count
@@ -382,7 +382,7 @@ def test_the_task_of_a_sub_agent_is_found_in_its_parents_transcript(tmp_path: Pa
 
 
 def test_a_spooled_session_is_spooled_once(kb: KnowledgeBase) -> None:
-    from kb.knowledge.running import Job
+    from kb.knowledge.session.running import Job
 
     job = Job("/t.jsonl", "s")
     assert leave(kb.state, job, kb.now()) and not leave(kb.state, job, kb.now() + 9)

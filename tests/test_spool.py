@@ -134,7 +134,7 @@ def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
     clock.seconds += 1
     spooled(kb, busy, decision(1))
     from kb.errors import GitFailed
-    from kb.knowledge.write import Deciding
+    from kb.knowledge.write.candidates import Deciding
 
     run = Deciding.run
 

@@ -13,7 +13,7 @@ from team import FIXTURES, Team, by_hand, edited, file_of, ids, log, subject, th
 from kb.errors import Busy, GitFailed, NeedsPerson
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
-from kb.knowledge.sync import Syncing, sync
+from kb.knowledge.sync.rounds import Syncing, sync
 
 base, team = FIXTURES
 
@@ -496,8 +496,8 @@ def test_somebody_is_faster_at_the_last_moment(team: Team) -> None:
 
 
 def test_somebody_is_always_faster(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.knowledge.sync._TRIES", 3)
-    monkeypatch.setattr("kb.knowledge.sync._PAUSE", 0.0)
+    monkeypatch.setattr("kb.knowledge.sync.rounds._TRIES", 3)
+    monkeypatch.setattr("kb.knowledge.sync.rounds._PAUSE", 0.0)
     ann = team.clone("ann")
     move = 'new=$(git commit-tree -p main -m "$$" main^{tree}) && git update-ref refs/heads/main $new'
     team.hook("pre-receive", f"unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY; {move}")
@@ -662,7 +662,7 @@ def test_a_clone_learns_to_merge_records(team: Team) -> None:
 
 def test_one_waits_for_another_sync_but_not_for_ever(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = team.clone("ann")
-    monkeypatch.setattr("kb.knowledge.sync._PATIENCE", 0.1)
+    monkeypatch.setattr("kb.knowledge.sync.rounds._PATIENCE", 0.1)
     with team.opened(Path(kb.root)).state.alone("sync"), pytest.raises(Busy, match="another kb is at it"):
         sync(kb)
     assert sync(kb).remote == "origin"

@@ -12,7 +12,7 @@ from conftest import Clock, git
 from team import FIXTURES, Team, thought, written
 
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync import Syncing, sync
+from kb.knowledge.sync.rounds import Syncing, sync
 from kb.record import Record
 
 base, team = FIXTURES

@@ -11,7 +11,7 @@ from team import FIXTURES, Team, ids, log, served, thought, written
 
 from kb.errors import NeedsPerson
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync import Synced, sync
+from kb.knowledge.sync.rounds import Synced, sync
 
 base, team = FIXTURES
 

@@ -10,7 +10,7 @@ from team import FIXTURES, Team
 
 from kb.errors import NeedsPerson
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync import sync
+from kb.knowledge.sync.rounds import sync
 from kb.store.git.paths import leads_out
 
 base, team = FIXTURES

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kb.checking.findings import Finding
 from kb.config import Config
 from kb.kinds import KINDS, section_label
-from kb.knowledge.inbox import Held
-from kb.knowledge.review import Review, Sides
+from kb.knowledge.review.branches import Review, Sides
 from kb.knowledge.story import Story, Version
+from kb.knowledge.write.inbox import Held
 from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
 from kb.wiki.files import file_names

@@ -13,7 +13,7 @@ from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import Filter, KnowledgeBase
-    from kb.knowledge.answering import Answer, Explained
+    from kb.knowledge.recall.answering import Answer, Explained
     from kb.record import Candidate
 
 
@@ -43,7 +43,7 @@ def search(
 ) -> None:
     """Print the records that answer *words*, best first; *explain*: with how they were found."""
     kb.look()
-    from kb.knowledge.answering import explained
+    from kb.knowledge.recall.answering import explained
 
     found = explained(kb, " ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
     answers = found.answers

@@ -29,7 +29,7 @@ def command(
     What it decided goes through the gate. Without TRANSCRIPT, the session that kb heard of last. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
-    from kb.knowledge.pruning import latest_transcript
+    from kb.knowledge.session.pruning import latest_transcript
 
     if transcript and given:
         raise usage(say("give the transcript once"))

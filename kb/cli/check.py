@@ -83,7 +83,7 @@ def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> 
     """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
     from kb.checking import report
     from kb.cli import comment
-    from kb.knowledge.compare import compare
+    from kb.knowledge.lines.compare import compare
 
     comparison = compare(kb, revision, below=below)
     language = kb.config.language

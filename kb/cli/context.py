@@ -38,7 +38,7 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
     above 95% an archive. Without TRANSCRIPT, the session that kb heard of last.
     """
-    from kb.knowledge import lights, pruning
+    from kb.knowledge.session import lights, pruning
 
     path = "" if percent is not None else transcript or pruning.latest_transcript(kb)
     used, now = lights.measured(kb, path, percent=-1.0 if percent is None else percent, model=model)

@@ -19,7 +19,7 @@ def command(kb: KnowledgeBase, session: str) -> None:
 
     SESSION is its id or the beginning of it; without it, the session that kb heard of last.
     """
-    from kb.knowledge.chosen import forced, note
+    from kb.knowledge.session.chosen import forced, note
 
     made = forced(kb, "expanded", session)
     click.echo(made.text, nl=False)

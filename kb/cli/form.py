@@ -31,7 +31,7 @@ def command(ctx: click.Context, words: tuple[str, ...], situation: str, percent:
     if words[:1] == (_LINT,):
         _lint(words[1:])
     with opened(ctx) as kb:
-        from kb.knowledge import forming
+        from kb.knowledge.session import forming
 
         form = words[0] if words and words[0] in forming.FORMS else ""
         rest = words[1:] if form else words
@@ -44,7 +44,7 @@ def command(ctx: click.Context, words: tuple[str, ...], situation: str, percent:
 
 
 def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
-    from kb.knowledge import forming
+    from kb.knowledge.session import forming
 
     made = forming.form_wanted(kb, form, source, percent=percent)
     click.echo(made.text, nl=False)
@@ -55,7 +55,7 @@ def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
 def _lint(paths: tuple[str, ...]) -> None:
     """Prove the form in a file, or on stdin, and leave with 1 where it is none."""
     from kb.cli.door import language_in_use
-    from kb.knowledge.forming import linted
+    from kb.knowledge.session.forming import linted
 
     if len(paths) > 1:
         raise usage(say("give one form ({forms}) or one situation ({situations}), and one source",

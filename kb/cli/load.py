@@ -21,7 +21,7 @@ def command(kb: KnowledgeBase, name: str) -> None:
 
     NAME is a unique part of the archive's name, or words of its task.
     """
-    from kb.knowledge.archive import sessions_named
+    from kb.knowledge.session.archive import sessions_named
 
     named = sessions_named(kb, name)
     if len(named) > 1:

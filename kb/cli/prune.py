@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.pruning import Pruned, Wanted
+    from kb.knowledge.session.pruning import Pruned, Wanted
 
 
 class Prune(click.Group):
@@ -60,7 +60,7 @@ def transcript_(
     what cites anchors and files protected by name stay. TRANSCRIPT itself never changes. Without it, the session that
     kb heard of last. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
     """
-    from kb.knowledge import pruning
+    from kb.knowledge.session import pruning
 
     percent = -1.0 if percent is None else percent
     trigger = say("context use {percent}%", percent=f"{percent:g}") if percent > 85 else say("asked for")
@@ -93,7 +93,7 @@ def _around(ctx: click.Context) -> KnowledgeBase | None:
 
 
 def _made(kb: KnowledgeBase | None, path: str, out: str, wanted: Wanted) -> Pruned:
-    from kb.knowledge import pruning
+    from kb.knowledge.session import pruning
 
     settings = pruning.settings_at(kb.root if kb else "")
     more: dict[str, Any] = {"config": kb.config, "now": kb.now()} if kb else {}
@@ -110,7 +110,7 @@ def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stder
                     "proposals": [one._replace(cut=one.cut._replace(value=None)) for one in made.proposals],
                     "dropped": made.dropped})  # fmt: skip
         return
-    from kb.knowledge.pruning import told
+    from kb.knowledge.session.pruning import told
 
     click.echo(told(made, language, explain=explain), err=to_stderr, nl=False)
 
@@ -119,7 +119,7 @@ def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stder
 @with_kb
 def report(kb: KnowledgeBase) -> None:
     """Show the report of the newest pruning."""
-    from kb.knowledge import pruning
+    from kb.knowledge.session import pruning
 
     click.echo(pruning.last_report(kb), nl=False)
 
@@ -133,7 +133,7 @@ def config_(ctx: click.Context, is_check: bool, file: str | None) -> None:
 
     The file stands at the root of the knowledge base, beside kb.toml.
     """
-    from kb.knowledge import pruning
+    from kb.knowledge.session import pruning
 
     kb = None if file else _around(ctx)
     settings = pruning.settings_in(file) if file else pruning.settings_at(kb.root if kb else os.getcwd())

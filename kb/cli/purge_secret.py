@@ -14,7 +14,7 @@ from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.purge import Found, Prepared
+    from kb.knowledge.purge.where import Found, Prepared
 
 _LONGEST = 100_000
 _SHOWN = 20
@@ -35,12 +35,12 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if ctx.args:
         raise usage(say("the secret is typed or piped in: on the command line it would stay in the shell's history"))
     with opened(ctx) as kb:
-        from kb.knowledge import purge
+        from kb.knowledge.purge import where
 
         secret = _asked(kb)
-        wanted = purge.sought(secret)
-        found, alone = purge.find(kb, wanted)
-        prepared = purge.prepare(kb, secret, wanted, found, alone=alone) if found else None
+        wanted = where.sought(secret)
+        found, alone = where.find(kb, wanted)
+        prepared = where.prepare(kb, secret, wanted, found, alone=alone) if found else None
         if as_json:
             print_json({"found": found, "prepared": prepared and prepared._replace(steps="")})
         else:

@@ -27,7 +27,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: bo
     One commit: the file, its front and title, and every citation that means the record. The old number stays an alias.
     A citation of which history does not say which of the two it means stays as it is and is named.
     """
-    from kb.knowledge.renumber import renumber
+    from kb.knowledge.lines.renumber import renumber
 
     done = renumber(kb, name, scope=scope, dry_run=dry_run)
     if as_json:

@@ -28,7 +28,7 @@ def command(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: boo
     A record is merged anew from the parents of the merge where it still stands as its lines were put together, or has
     conflict markers or a section twice. What both sides decided differently is named for you: exit 5.
     """
-    from kb.knowledge.repair import repair
+    from kb.knowledge.lines.repair import repair
 
     done = repair(kb, names, every=every, dry_run=dry_run)
     if as_json:

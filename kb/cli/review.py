@@ -25,8 +25,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.knowledge.review import age
-    from kb.knowledge.standing import judged
+    from kb.knowledge.review.branches import age
+    from kb.knowledge.review.standing import judged
 
     reviews = judged(kb, kb.reviews())
     if as_json:

@@ -53,7 +53,7 @@ def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool
 @with_kb
 def list_(kb: KnowledgeBase, project: str, since: str, as_json: bool) -> None:
     """List the archived sessions, oldest first."""
-    from kb.knowledge.archive import YESTERDAY
+    from kb.knowledge.session.archive import YESTERDAY
 
     day = kb.day_named(since) if since else ""
     rows = [s for s in kb.sessions() if (not project or s.project == project) and s.time[:10] >= day]
@@ -76,7 +76,7 @@ def load(kb: KnowledgeBase, name: str) -> None:
 
 def loaded(kb: KnowledgeBase, name: str) -> None:
     """Print the compact form of the archived session *name*, and where the rest of it is."""
-    from kb.knowledge.archive import pointers
+    from kb.knowledge.session.archive import pointers
 
     session = kb.session_named(name)
     click.echo(kb.session_file(session.name))
@@ -93,7 +93,7 @@ def status(kb: KnowledgeBase, session: str, as_json: bool) -> None:
 
     SESSION is its id or the beginning of it; without it, the session that kb heard of last.
     """
-    from kb.knowledge.chosen import standing
+    from kb.knowledge.session.chosen import standing
 
     now = standing(kb, session)
     if as_json:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.sync import Synced
+    from kb.knowledge.sync.rounds import Synced
 
 _HOW = {
     "forward": say("received {n} commits"),
@@ -39,7 +39,7 @@ def command(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
     next free one, and what cites it follows. Without a connection nothing happens and nothing is lost. Where the branch
     takes no pushes, the commits go to a branch for a pull request. Exit 5 where a person has to decide.
     """
-    from kb.knowledge.sync import sync
+    from kb.knowledge.sync.rounds import sync
 
     done = sync(kb, remote, push=push)
     if as_json:

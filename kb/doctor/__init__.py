@@ -19,11 +19,12 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, op
 from kb.errors import KbError
 from kb.home import passed_over
 from kb.hosts import install
-from kb.knowledge import KnowledgeBase, inbox
+from kb.knowledge import KnowledgeBase
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.names import REVIEWS
-from kb.knowledge.running import leftovers
+from kb.knowledge.session.running import leftovers
+from kb.knowledge.write import inbox
 from kb.record import Record
 from kb.store.git.command import run, scrubbed
 from kb.store.state import write_whole

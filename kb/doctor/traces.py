@@ -14,8 +14,8 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import CONTENT
-from kb.knowledge.publish import owed_files
-from kb.knowledge.writing import Writing
+from kb.knowledge.write.change import Writing
+from kb.knowledge.write.publish import owed_files
 from kb.store.files import STALE, half_written
 from kb.store.git import checkout, driver
 from kb.store.git.repository import GivenUp, Repository

@@ -16,8 +16,8 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge.lights import Lit
-    from kb.knowledge.live import Rewritten
+    from kb.knowledge.session.lights import Lit
+    from kb.knowledge.session.live import Rewritten
 
 _MEASURED = frozenset({"context_usage_percent", "context_tokens"})
 """Fields of a payload in which a host tells how full the context is."""
@@ -121,7 +121,7 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
     prompt, path = _text(payload, "prompt"), _transcript(payload)
     if len(prompt) > _LONGEST_WISH or not any(word in prompt for word in _WISHES):
         return None
-    from kb.knowledge.phrases import answered
+    from kb.knowledge.session.phrases import answered
 
     try:
         said = answered(kb, prompt, path=path, **_session(payload)._asdict())
@@ -132,7 +132,7 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Give a sub-agent the hints for its role; the host does not say its task, but its parent's transcript may."""
-    from kb.knowledge.session import task_of_agent
+    from kb.knowledge.session.keeping import task_of_agent
 
     avatar = _text(payload, "agent_type")
     task = _text(payload, "prompt") or task_of_agent(_transcript(payload), avatar)
@@ -162,7 +162,7 @@ def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = F
     """Do what the use of the context calls for, if anything; where that fails, the event is answered all the same."""
     if not payload.keys() & _MEASURED and _size(_transcript(payload)) < _SMALL:
         return None
-    from kb.knowledge import lights
+    from kb.knowledge.session import lights
 
     try:
         return lights.lit(kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
@@ -194,7 +194,7 @@ def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Let a long file be read in parts."""
     from kb.hosts.quick import lines_in
-    from kb.knowledge.live import part_of_file
+    from kb.knowledge.session.live import part_of_file
 
     given = payload.get("tool_input")
     path = given.get("file_path") if isinstance(given, dict) else None
@@ -206,7 +206,7 @@ def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
 
 def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     """Shorten the result of a search before the agent reads it."""
-    from kb.knowledge.live import shorter_result
+    from kb.knowledge.session.live import shorter_result
 
     given, tool = payload.get("tool_input"), _text(payload, "tool_name")
     made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
@@ -241,7 +241,7 @@ def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
-    from kb.knowledge.session import has_words, read_transcript
+    from kb.knowledge.session.keeping import has_words, read_transcript
 
     if has_words(path):
         return True
@@ -256,8 +256,8 @@ def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -
 
 
 def _keep_for_later(payload: Mapping[str, Any], root: str) -> None:
-    from kb.knowledge.running import Job
-    from kb.knowledge.session import keep_for_later
+    from kb.knowledge.session.keeping import keep_for_later
+    from kb.knowledge.session.running import Job
 
     path, agent = _whose(payload)
     try:

@@ -23,14 +23,14 @@ from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
-    from kb.knowledge.answering import Answer
-    from kb.knowledge.archive import Session
     from kb.knowledge.fresh import Looking
-    from kb.knowledge.inbox import Held
     from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
-    from kb.knowledge.review import Review, Sides
-    from kb.knowledge.session import Saved
+    from kb.knowledge.recall.answering import Answer
+    from kb.knowledge.review.branches import Review, Sides
+    from kb.knowledge.session.archive import Session
+    from kb.knowledge.session.keeping import Saved
+    from kb.knowledge.write.inbox import Held
     from kb.reading.hints import Hint
     from kb.store.git.history import Change
 
@@ -113,7 +113,7 @@ class KnowledgeBase:
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders)
             if self._index.is_new:
-                from kb.knowledge import numbers
+                from kb.knowledge.write import numbers
 
                 numbers.remember(self)
         return self._index
@@ -163,7 +163,7 @@ class KnowledgeBase:
         *folder* is where the caller works; it gives the scope to candidates that name none. What the repository cannot
         take now is spooled: its verdicts are `held` with `spooled` set, and the next write lands it.
         """
-        from kb.knowledge.group import Call, Waiting, written_by_another
+        from kb.knowledge.write.group import Call, Waiting, written_by_another
 
         waiting = Waiting(self, Call(candidates, folder))
         if not dry_run and (verdicts := written_by_another(self, waiting)) is not None:
@@ -171,7 +171,7 @@ class KnowledgeBase:
         from kb.knowledge import fresh
 
         self._looking = self._looking or fresh.look_ahead(self)
-        from kb.knowledge.write import write
+        from kb.knowledge.write.candidates import write
 
         return write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting)
 
@@ -180,7 +180,7 @@ class KnowledgeBase:
         progress: Callable[[int], None] | None = None, dry_run: bool = False,
     ) -> list[Verdict]:  # fmt: skip
         """Write finished *records* of another tool as one commit; ids that are taken are replaced by the next free."""
-        from kb.knowledge.bring import import_records
+        from kb.knowledge.write.bring import import_records
 
         return import_records(self, records, origin=origin, progress=progress, dry_run=dry_run)
 
@@ -212,56 +212,56 @@ class KnowledgeBase:
 
     def held(self) -> list[Held]:
         """Return what the gate keeps back."""
-        from kb.knowledge import inbox
+        from kb.knowledge.write import inbox
 
         inbox.sync(self)
         return inbox.everything(self)
 
     def one_held(self, name: str) -> Held:
         """Return what is held under *name* or its beginning; raise UnknownId."""
-        from kb.knowledge import inbox
+        from kb.knowledge.write import inbox
 
         return inbox.one(self, name)
 
     def promote(self, name: str) -> Verdict:
         """Let what is held under *name* through on a person's word."""
-        from kb.knowledge import inbox
+        from kb.knowledge.write import inbox
 
         return inbox.promote(self, name)
 
     def drop(self, name: str) -> Held:
         """Forget what is held under *name*."""
-        from kb.knowledge import inbox
+        from kb.knowledge.write import inbox
 
         return inbox.drop(self, name)
 
     def reviews(self) -> list[Review]:
         """Return the open reviews, oldest first."""
-        from kb.knowledge import review
+        from kb.knowledge.review import branches
 
-        return review.reviews(self)
+        return branches.reviews(self)
 
     def sides(self, name: str) -> Sides:
         """Return both sides of the review *name* (its branch, or the id of its new record)."""
-        from kb.knowledge import review
+        from kb.knowledge.review import branches
 
-        return review.sides(self, name)
+        return branches.sides(self, name)
 
     def accept(self, name: str) -> Verdict:
         """Merge the review *name* into the checked-out branch; raise NeedsPerson where git cannot merge it."""
-        from kb.knowledge import decide
+        from kb.knowledge.review import decide
 
         return decide.accept(self, name)
 
     def reject(self, name: str) -> Verdict:
         """Close the review *name*; what it held stays under `refs/kb/rejected/`."""
-        from kb.knowledge import decide
+        from kb.knowledge.review import decide
 
         return decide.reject(self, name)
 
     def request(self, name: str, remote: str = "origin", *, open_it: bool = False) -> list[str]:
         """Push the review *name* and return the command that opens its pull request, or what running it said."""
-        from kb.knowledge import decide
+        from kb.knowledge.review import decide
 
         return decide.request(self, name, remote, open_it=open_it)
 
@@ -272,7 +272,7 @@ class KnowledgeBase:
         full: bool = False,
     ) -> Saved:  # fmt: skip
         """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
-        from kb.knowledge.session import save
+        from kb.knowledge.session.keeping import save
 
         return save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
 
@@ -280,49 +280,49 @@ class KnowledgeBase:
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
     ) -> Saved | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
-        from kb.knowledge.session import save_when_due
+        from kb.knowledge.session.keeping import save_when_due
 
         return save_when_due(self, transcript, session=session, folder=folder, host=host, agent=agent)
 
     def end_session(self, transcript: str, *, session: str, folder: str = "", host: str = "") -> None:
         """Take away what a session had while it ran, and leave the saving of it to the next call that has time."""
-        from kb.knowledge.session import end
+        from kb.knowledge.session.keeping import end
 
         end(self, transcript, session=session, folder=folder, host=host)
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
-        from kb.knowledge.session import land
+        from kb.knowledge.session.keeping import land
 
         return land(self)
 
     def sessions(self) -> list[Session]:
         """Return the archived sessions, oldest first."""
-        from kb.knowledge import archive
+        from kb.knowledge.session import archive
 
         return archive.sessions(self)
 
     def session_named(self, name: str) -> Session:
         """Return the archived session that a unique part of its *name* names; raise UnknownId."""
-        from kb.knowledge import archive
+        from kb.knowledge.session import archive
 
         return archive.one_session(self, name)
 
     def day_named(self, word: str) -> str:
         """Return the first ISO day that *word* ("today", "yesterday", "week" or a day) means; raise BadInput."""
-        from kb.knowledge.archive import day_named
+        from kb.knowledge.session.archive import day_named
 
         return day_named(word, self.now())
 
     def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
         """Return what the prompt of a sub-agent in the role *avatar* begins with."""
-        from kb.knowledge.recall import spawn
+        from kb.knowledge.recall.hints import spawn
 
         return spawn(self, avatar, task, session=session, project=project)
 
     def session_file(self, name: str, file: str = "compact.md") -> str:
         """Return one file of the archived session that *name* names."""
-        from kb.knowledge import archive
+        from kb.knowledge.session import archive
 
         return archive.session_file(self, archive.one_session(self, name), file)
 
@@ -379,31 +379,31 @@ class KnowledgeBase:
     def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
         """Return what answers *query*, best first."""
         self.look()
-        from kb.knowledge.answering import explained
+        from kb.knowledge.recall.answering import explained
 
         return explained(self, query, wanted=wanted, project=project, limit=limit).answers
 
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
         """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""
-        from kb.knowledge.recall import hint
+        from kb.knowledge.recall.hints import hint
 
         return hint(self, moment, keywords, project=project)
 
     def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
         """Return the hints that the *avatar* gets for *task*, or ""; *quiet*: no word where there is nothing."""
-        from kb.knowledge.recall import hint_for_avatar
+        from kb.knowledge.recall.hints import hint_for_avatar
 
         return hint_for_avatar(self, avatar, task, project=project, quiet=quiet)
 
     def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL) -> str:
         """Return what a prompt should be told, or "" when nothing is relevant."""
-        from kb.knowledge.recall import answer_to_prompt
+        from kb.knowledge.recall.hints import answer_to_prompt
 
         return answer_to_prompt(self, prompt, project=project)
 
     def start_of_session(self, session: str, *, source: str, project: str = GLOBAL) -> str:
         """Return what a session that starts is told; after a compaction (*source* "compact") its compact form."""
-        from kb.knowledge.recall import start_of_session
+        from kb.knowledge.recall.hints import start_of_session
 
         return start_of_session(self, session, source=source, project=project)
 

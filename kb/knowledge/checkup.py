@@ -12,10 +12,10 @@ from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
 from kb.errors import Busy, GitFailed
-from kb.knowledge import revisions
-from kb.knowledge.archive import session_file
+from kb.knowledge.lines import revisions
 from kb.knowledge.names import CONTENT, scope_of, ulid
-from kb.knowledge.neighbours import MOST, Neighbours
+from kb.knowledge.recall.neighbours import MOST, Neighbours
+from kb.knowledge.session.archive import session_file
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Status
 from kb.store.git.repository import Repository

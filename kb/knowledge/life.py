@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.writing import Writing
+    from kb.knowledge.write.change import Writing
 
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
@@ -47,7 +47,7 @@ STAGES: Mapping[str, str] = {
 
 def alone(kb: KnowledgeBase, step: Callable[[Writing], T], subject: str, operation: str, why: str = "") -> T:
     """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
-    from kb.knowledge.writing import Writing
+    from kb.knowledge.write.change import Writing
 
     writing = Writing(kb, "", "")
 
@@ -258,7 +258,7 @@ def history(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Moment]:
             moments.append(
                 Moment("dormant", change.time, kb.words(say("until a task needs it")), change.commit, change.author)
             )
-    from kb.knowledge.recall import uses
+    from kb.knowledge.recall.hints import uses
 
     for use in uses(kb, record):
         moments.append(Moment(use.stage, use.time, use.cause, "", ""))

@@ -17,7 +17,7 @@ from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.writing import Writing
+    from kb.knowledge.write.change import Writing
 
 MARK = "project.json"
 """The file in a project's folder that says whose it is: {"identity": [...]}."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.writing import Writing
+    from kb.knowledge.write.change import Writing
 
 PASSED, FAILED = "passed", "failed"
 KEY = "verified"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kb.knowledge.archive import Session, session_file
+from kb.knowledge.session.archive import Session, session_file
 from kb.knowledge.story import Story, story
 from kb.record import GLOBAL, Record
 from kb.values import TYPE_CHECKING
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from kb.checking.findings import Finding
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.inbox import Held
-    from kb.knowledge.review import Sides
+    from kb.knowledge.review.branches import Sides
+    from kb.knowledge.write.inbox import Held
 
 
 def gathered(kb: KnowledgeBase) -> Wiki:

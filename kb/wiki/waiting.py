@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from kb.kinds import SECTIONS, kind_label, section_label
-from kb.knowledge.review import age
+from kb.knowledge.review.branches import age
 from kb.record import GLOBAL, Record
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
@@ -18,8 +18,8 @@ from kb.wiki.worddiff import beside
 from kb.words import say
 
 if TYPE_CHECKING:
-    from kb.knowledge.inbox import Held
-    from kb.knowledge.review import Sides
+    from kb.knowledge.review.branches import Sides
+    from kb.knowledge.write.inbox import Held
 
 REVIEWS, INBOX = "reviews.md", "inbox.md"
 

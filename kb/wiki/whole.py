@@ -18,9 +18,9 @@ from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
-    from kb.knowledge.inbox import Held
-    from kb.knowledge.review import Sides
+    from kb.knowledge.review.branches import Sides
     from kb.knowledge.story import Story, Version
+    from kb.knowledge.write.inbox import Held
 
 
 class Session(Protocol):

@@ -1,0 +1,1 @@
+"""A secret that got in by hand: where it stands, and the steps that remove it."""

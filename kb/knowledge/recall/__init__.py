@@ -1,0 +1,1 @@
+"""The way out: what answers a question, and what an agent is told unasked."""

@@ -1,0 +1,166 @@
+"""The way out, unasked: what an agent is told at a prompt, a start, a task: query → index → rank → budget → form."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Sequence
+
+from kb.kinds import KINDS
+from kb.reading import asking, hints, rank
+from kb.reading import query as queries
+from kb.reading.hints import Hint
+from kb.reading.rank import Hit
+from kb.record import GLOBAL, LIVE, Record
+from kb.store.rows import Filter
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+USES = "uses.jsonl"
+"""What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
+_PROBED = 40
+
+# -- hints ----------------------------------------------------------------------------------------
+
+
+def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
+    """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
+    index = kb.fresh(thorough=False)
+    wanted = Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
+    words = [word for word in keywords if word.strip()]
+    if words:
+        found = index.search(queries.any_expression(words), wanted, _PROBED)
+        records = [h.record for h in rank.ranked([Hit(r, -s) for r, s in found], " ".join(words), scope=project)]
+    else:
+        records = sorted(index.records(wanted), key=lambda r: (r.date, r.id), reverse=True)
+    written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
+    _remember(kb, moment, written.shown)
+    return written
+
+
+def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
+    """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
+
+    *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
+    """
+    words = queries.keywords(task)
+    given = [hint(kb, moment, words, project=project) for moment in hints.moments(avatar)]
+    text = "\n\n".join(each.text for each in given if each.shown or not quiet)
+    return hints.framed(text, kb.config) if quiet else text
+
+
+def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -> str:
+    """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
+    records = _about(kb, prompt, project)
+    if any(not kb.index.is_current(record.path) for record in records):
+        kb.fresh()
+        records = _about(kb, prompt, project)
+    written = hints.prompt_hint(records, kb.config)
+    _remember(kb, "prompt", written.shown)
+    return written.text
+
+
+def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
+    """Return the records that *prompt* is really about, best first, as many as a hint holds."""
+    subjects = queries.subjects(prompt)
+    if not subjects and not queries.cited(prompt):
+        return []
+    index = kb.fresh(thorough=False)
+    wanted = Filter(scopes=_scopes(project))
+    rows = index.postings.best(index.postings.known(asking.asked(prompt, queries.MAX_TERMS)), wanted)[:_PROBED]
+    found = index.at([row.n for row in rows])
+    hits = [Hit(found[row.n], row.score) for row in rows]
+    hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
+    total = index.count(wanted)
+    frequency = index.postings.frequencies(subjects)
+    best = rank.relevant(
+        rank.ranked(hits, prompt, scope=project), prompt, scope=project, frequency=frequency, total=total
+    )
+    return list({hit.record.path: hit.record for hit in best}.values())
+
+
+def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: str = GLOBAL) -> str:
+    """Return what a starting session is told: after a compaction its compact form, then what always holds."""
+    from kb.knowledge.names import REVIEWS
+    from kb.knowledge.session.running import active_compact
+
+    index = kb.fresh(thorough=False)
+    scopes = _scopes(project)
+    always = index.records(Filter(kinds=tuple(k.name for k in KINDS if k.always), scopes=scopes))
+    counts = {kind.name: index.count(Filter(kinds=(kind.name,), scopes=scopes, statuses=tuple(LIVE))) for kind in KINDS}
+    compact = active_compact(kb, session) if source in ("compact", "resume") else ""
+    reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
+    written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
+    _remember(kb, "start", written.shown)
+    return written.text
+
+
+def spawn(kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
+    """Return what the prompt of a sub-agent begins with (SHI-39)."""
+    from kb.knowledge.session.running import active_compact, safe_id
+
+    compact = active_compact(kb, session) if session else ""
+    pointer = kb.state.path("active", safe_id(session), "compact.md") if compact else ""
+    told = hint_for_avatar(kb, avatar, task, project=project)
+    return hints.spawn(compact, told, task, pointer, language=kb.config.language)
+
+
+def _scopes(project: str) -> tuple[str, ...]:
+    return (GLOBAL,) if project == GLOBAL else (project, GLOBAL)
+
+
+# -- what was used --------------------------------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """A record was of use."""
+
+    stage: str
+    """matured: handed to an agent; fruited: cited by a session that was archived."""
+    time: str
+    cause: str
+
+
+def _remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
+    """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
+    if not records:
+        return
+    row = {"time": _iso(kb.now()), "moment": moment, "uids": [record.uid for record in records]}
+    try:
+        kb.state.made()
+        with open(kb.state.path(USES), "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+    except OSError:
+        return
+
+
+def uses(kb: KnowledgeBase, record: Record) -> list[Use]:
+    """Return when *record* first matched a task, and which archived sessions cite it."""
+    from kb.knowledge.session.archive import session_file, sessions
+
+    given = _given(kb, record.uid)
+    found = [Use("matured", given[0][0], f"{given[0][1]} (×{len(given)})")] if given else []
+    for session in sessions(kb):
+        with contextlib.suppress(FileNotFoundError):
+            if f"[{record.id}]" in session_file(kb, session, "compact.md"):
+                found.append(Use("fruited", session.time, session.name))
+    return found
+
+
+def _given(kb: KnowledgeBase, uid: str) -> list[tuple[str, str]]:
+    """Return time and moment of every hand-over of the record *uid*; a damaged line is passed over."""
+    found = []
+    with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if uid and uid in line:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    row = json.loads(line)
+                    found.append((str(row["time"]), str(row["moment"])))
+    return found
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(seconds))

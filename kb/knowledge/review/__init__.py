@@ -1,0 +1,1 @@
+"""Reviews: a contradiction on a branch of its own, until a person decides it."""

@@ -1,0 +1,1 @@
+"""What a session leaves behind, and what kb does while it runs."""

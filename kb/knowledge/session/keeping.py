@@ -1,0 +1,360 @@
+"""What a session leaves behind: candidates through the gate, the compact form, an archive, and the session index.
+
+A transcript only grows. Its cursor says how far it is extracted; every part of it is extracted once, and the archive
+tells of all parts.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from kb.digest import sha256
+from kb.errors import BadInput, Busy, KbError
+from kb.jsonbytes import json_bytes
+from kb.knowledge.names import CONTENT
+from kb.knowledge.session import archive as archives
+from kb.knowledge.session import running
+from kb.knowledge.session.forming import Known, compact_of, masked, written
+from kb.knowledge.session.running import Desk, Job, Row
+from kb.knowledge.session.transcripts import has_words as has_words
+from kb.knowledge.session.transcripts import read_transcript as read_transcript
+from kb.knowledge.write.candidates import write
+from kb.knowledge.write.spool import land_spool, spool
+from kb.record import GLOBAL, Candidate, Verdict
+from kb.sessions import extract, llm, reports
+from kb.sessions import transcript as transcripts
+from kb.sessions.forms import EXPANDED, NORMAL
+from kb.sessions.transcript import Transcript
+from kb.store.state import State, write_whole
+from kb.text import slugify
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import Said, say
+from kb.writing import redact
+from kb.writing.karma import NEUTRAL, karma
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+_TAIL = 400_000
+"""Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
+
+LARGEST_EXPANDED = 200_000
+"""Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
+
+
+class Saved(NamedTuple):
+    """What saving a session did."""
+
+    session: str
+    compact: str
+    candidates: tuple[Candidate, ...]
+    """What this call found; what earlier calls found is in the archive."""
+    verdicts: tuple[Verdict, ...]
+    archive: str
+    """The archive's name; "" where there is none."""
+    notes: tuple[str, ...]
+
+
+def save(
+    kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
+    archive: bool = True, full: bool = False, landing: bool = False,
+) -> Saved:  # fmt: skip
+    """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
+
+    For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
+    (*agent*), nothing is archived; with *full* all three forms are. *landing* tells that the spool is being emptied
+    already. When the repository cannot take the session now, the wish to save it is spooled.
+    """
+    if not landing:
+        land_spool(kb)
+    job = Job(path, session, folder, host, agent)
+    with kb.state.alone(os.path.realpath(path)):
+        saved = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing).run()
+    if saved.archive:
+        archives.sessions(kb)
+    if not agent:
+        extra = catch_up(kb, saved.session, landing=landing)
+        saved = saved._replace(verdicts=(*saved.verdicts, *extra))
+    return saved
+
+
+class _Saving:
+    """One call of `save`, under the lock of its transcript."""
+
+    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool, full: bool = False) -> None:
+        """Read the transcript, and what is known of the session."""
+        data = read_transcript(job.transcript)
+        self.kb = kb
+        self.archive = archive
+        self.full = full
+        self.notes: list[str] = []
+        self.landing = landing
+        self.state = sha256(data).hexdigest()
+        self.transcript = masked(transcripts.read(data), kb.config.masking)
+        session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
+        self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
+        self.desk = Desk(kb, session, job.agent)
+        self.before = self.desk.cursor()
+        self.scope = self._scope()
+        self.rows = running.rows_of(self.before)
+        self.compact = ""
+        self.shelf = ""
+
+    def _scope(self) -> str:
+        """Return the scope of the session's folder, which may be gone by now."""
+        folder, known = self.job.folder, str(self.before.get("scope") or "")
+        if known and not os.path.isdir(folder):
+            return known
+        return self.kb.project(folder) if folder else GLOBAL
+
+    def run(self) -> Saved:
+        """Extract what is new, write it, archive the whole, and move the cursor."""
+        if not self.transcript.messages:
+            running.done(self.kb, self.job.session, self.job.agent)
+            return self._saved((), (), self.kb.words(say("the transcript has no message")))
+        if self.archive and self.before.get("archived") == self.state and self._has_forms():
+            self.shelf = str(self.before.get("archive", ""))
+            self.compact = running.active_compact(self.kb, self.job.session)
+            return self._saved((), (), self.kb.words(say("saved already")))
+        found, notes = self._found()
+        lasting = [candidate for candidate in found if karma(candidate) != NEUTRAL]
+        passing = [candidate for candidate in found if karma(candidate) == NEUTRAL]
+        self._show(lasting, passing)
+        try:
+            verdicts = self._write(lasting, passing)
+        except Busy as busy:
+            if self.landing:
+                raise
+            return self._later(busy, lasting, notes)
+        self.rows += map(Row, lasting, verdicts)
+        self._show()
+        self._move_cursor()
+        return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
+
+    def _has_forms(self) -> bool:
+        """Tell whether the archive of before holds the forms that are wanted now."""
+        shelf = str(self.before.get("archive", ""))
+        return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", shelf, "normal.md"))
+
+    def _saved(self, found: Iterable[Candidate], verdicts: Iterable[Verdict], *notes: str) -> Saved:
+        return Saved(self.job.session, self.compact, tuple(found), tuple(verdicts), self.shelf, notes)
+
+    def _found(self) -> tuple[list[Candidate], list[str]]:
+        """Return what the transcript has behind the cursor and the session has not said before."""
+        after = int(self.before.get("line", 0)) if self.before.get("transcript") == self.job.transcript else 0
+        if after == self.transcript.lines:
+            return [], []
+        after = after if after < self.transcript.lines else 0
+        found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
+        notes += [self.kb.words(_left_out(*broken)) for broken in extract.broken_blocks(self.transcript, after)]
+        known = [row.candidate for row in self.rows]
+        safe = [redact.redacted(candidate, self.kb.config.masking)[0] for candidate in found]
+        new = [candidate for candidate in safe if not running.said_before(candidate, known)]
+        return [c._replace(scope=c.scope or self.scope) for c in new], [redact.redact(note)[0] for note in notes]
+
+    def _show(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
+        """Keep the compact form where the running session finds it again; one that has ended gets none."""
+        if self.job.agent or (self.landing and not self.desk.is_open):
+            return
+        self.desk.note(passing)
+        self.compact = self._compact([*lasting, *self.desk.notes()])
+        self.desk.show(self.compact, self.scope, self.job.folder)
+
+    def _compact(self, more: Sequence[Candidate]) -> str:
+        made = [row.verdict.id for row in self.rows if row.verdict.verdict in ("created", "updated", "appended")]
+        return compact_of(self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made)
+
+    def _write(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
+        candidates = [*lasting, *passing]
+        if not candidates and not self.archive:
+            return []
+        folder = self.job.folder if os.path.isdir(self.job.folder) else ""
+        subject = f"Archive session {self.desk.name[:8]}"
+
+        def files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
+            return self._files(list(map(Row, lasting, verdicts))) if self.archive else {}
+
+        return write(self.kb, candidates, folder=folder, subject=subject, beside=files, landing=True)
+
+    def _files(self, new: list[Row]) -> dict[str, bytes]:
+        """Return the three files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
+        kb, rows = self.kb, [*self.rows, *new]
+        when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
+        self.shelf = archives.free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
+        made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
+        compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made)
+        hui = reports.hui_output(
+            self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
+            project_path=self.job.folder,
+        )  # fmt: skip
+        hui["session_id"] = self.job.session
+        place = f"{CONTENT}/sessions/{self.shelf}/"
+        report = redact.redact(_report(kb, self.job.transcript), kb.config.masking)[0]
+        return {
+            **(self._forms(place, rows) if self.full else {}),
+            **({place + "dcp-report.md": report.encode()} if report else {}),
+            place + "compact.md": compact.encode(),
+            place + "hui-output.json": _masked_json(kb, hui),
+            place + "shi-result.json": _masked_json(kb, reports.shi_result([row.verdict for row in rows])),
+        }
+
+    def _forms(self, place: str, rows: list[Row]) -> dict[str, bytes]:
+        """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
+        made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
+        known = Known(tuple(row.candidate for row in rows), tuple(made.values()), made)
+        transcript = masked(self.transcript, self.kb.config.masking, everything=True)
+        files = {}
+        for form in (NORMAL, EXPANDED):
+            formed = written(self.kb, form, transcript, known)
+            self.notes += formed.notes
+            files[f"{place}{form}.md"] = formed.text.encode("utf-8", "replace")
+        if len(files[f"{place}{EXPANDED}.md"]) > LARGEST_EXPANDED:
+            local = self.kb.state.path(EXPANDED, f"{self.shelf}.md")
+            write_whole(local, files.pop(f"{place}{EXPANDED}.md"))
+            stays = say("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
+                        limit=LARGEST_EXPANDED, path=local)  # fmt: skip
+            self.notes.append(self.kb.words(stays))
+        return files
+
+    def _later(self, busy: Busy, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
+        """Leave the work to the next call that finds the repository free."""
+        words = self.kb.words
+        reasons = (*notes, words(busy.message), words(say("the session is kept and lands with the next call")))
+        if not self.job.agent:
+            running.leave(self.kb.state, self.job, self.kb.now())
+            running.done(self.kb, self.job.session)
+            return self._saved((), (), *reasons)
+        verdicts = spool(self.kb, lasting, self.job.folder, busy) if lasting else []
+        self._move_cursor()
+        return self._saved(lasting, verdicts, *reasons)
+
+    def _move_cursor(self) -> None:
+        cursor = {
+            "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
+            "scope": self.scope,
+            "archived": self.state if self.archive else self.before.get("archived", ""),
+            "archive": self.shelf or self.before.get("archive", ""),
+        }  # fmt: skip
+        self.desk.move_cursor(cursor, self.rows)
+        running.done(self.kb, self.job.session, self.job.agent)
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def due(kb: KnowledgeBase, session: str, agent: str = "") -> bool:
+    """Tell whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
+    last = float(Desk(kb, session, agent).cursor().get("time") or 0)
+    return not last <= kb.now() < last + kb.config.pause
+
+
+def save_when_due(
+    kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
+) -> Saved | None:
+    """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
+
+    It is put off first in any case, so that whatever stops the extraction, a later call takes it up.
+    """
+    running.postpone(kb.state, Job(path, session, folder, host, agent))
+    if due(kb, session, agent):
+        return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False)
+    return None
+
+
+def catch_up(kb: KnowledgeBase, session: str = "", *, landing: bool = False) -> list[Verdict]:
+    """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
+    verdicts: list[Verdict] = []
+    for job in running.waiting(kb, session):
+        if not session and not due(kb, job.session, job.agent):
+            continue
+        try:
+            with kb.state.alone(os.path.realpath(job.transcript)):
+                verdicts += _Saving(kb, job, archive=False, landing=landing).run().verdicts
+        except BadInput:
+            pass
+        running.done(kb, job.session, job.agent)
+    return verdicts
+
+
+def land(kb: KnowledgeBase) -> list[Verdict]:
+    """Write what earlier calls had to spool or put off, and return the verdicts."""
+    return [*land_spool(kb), *catch_up(kb)]
+
+
+def end(kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "") -> None:
+    """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
+    if has_words(path):
+        running.leave(kb.state, Job(path, session, folder, host), kb.now())
+    Desk(kb, session).clear()
+
+
+def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
+    """Keep the wish to save a session or to extract from a sub-agent, even where the knowledge base cannot be opened.
+
+    Tell whether it is kept.
+    """
+    if not has_words(job.transcript):
+        return False
+    state = State(os.path.realpath(root), environment)
+    if job.agent:
+        running.postpone(state, job)
+    else:
+        running.leave(state, job, time.time())
+    return True
+
+
+# -- what a transcript says --------------------------------------------------------------------------
+
+
+def candidates_of(
+    kb: KnowledgeBase, transcript: Transcript, after: int, session: str, host: str
+) -> tuple[list[Candidate], list[str]]:
+    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
+    notes: list[str] = []
+    found: list[Candidate] | None = None
+    if command := kb.environment.get("KB_LLM_CMD"):
+        from kb.store.llm import ask
+
+        try:
+            answer = ask(command, llm.request(transcript, kb.config.language), kb.config.llm_timeout)
+            found = [c for c in llm.checked(answer, transcript) if all(e.line > after for e in c.evidence)]
+        except KbError as error:
+            notes.append(error.in_language(kb.config.language))
+    if found is None:
+        found = extract.candidates(transcript, after)
+    return [c._replace(session=session, host=host or c.host) for c in found], notes
+
+
+def _left_out(line: int, problem: Said | str) -> Said:
+    return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
+
+
+def _report(kb: KnowledgeBase, path: str) -> str:
+    """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
+    from kb.knowledge.session.pruning import report_before_archiving
+
+    try:
+        return report_before_archiving(kb, path)
+    except KbError as error:
+        return error.in_language(kb.config.language) + "\n"
+
+
+def task_of_agent(path: str, agent_type: str) -> str:
+    """Return what the sub-agent of *agent_type* that starts now was asked for, by the end of its parent's transcript.
+
+    "" where that does not say: the host writes the file a little late.
+    """
+    try:
+        data = read_transcript(path, _TAIL)
+    except BadInput:
+        return ""
+    calls = [call for message in transcripts.read(data).messages for call in message.calls]
+    given = [call.input for call in calls if call.name in ("Agent", "Task")]
+    named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
+    return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
+
+
+def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
+    return json_bytes(redact.masked(value, kb.config.masking), indent=1) + b"\n"

@@ -1,0 +1,132 @@
+"""Prune before it is too late: shorten a search result before the agent reads it, and read long files in parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from kb.errors import BadInput
+from kb.knowledge.session.pruning import settings_of_kb
+from kb.sessions.dcp import Dcp
+from kb.sessions.strategies import Guards, max_output
+from kb.sessions.truncation import ranked, shortened
+from kb.sessions.usage import Usage, usage_in
+from kb.text import tokens
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge import KnowledgeBase
+
+_TAIL = 400_000
+"""Bytes of a transcript that tell how full the context is and what was asked last."""
+_LOOKED_AT = 5_000
+"""Files of a result that are looked at for when they were changed."""
+
+
+class Rewritten(NamedTuple):
+    """What a tool is to be given, or is to have answered, in the place of what it was."""
+
+    value: Any
+    note: Said
+
+
+def part_of_file(kb: KnowledgeBase, given: Mapping[str, Any], lines: int) -> Rewritten | None:
+    """Return the input of a Read that takes a part of a file of *lines* lines; None where it needs none."""
+    settings = settings_of_kb(kb)
+    most, first = settings.read_chunk_size, given.get("offset") or 1
+    if not (settings.enabled and settings.truncation and most) or not isinstance(first, int) or lines - first < most:
+        return None
+    note = say("kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}",
+               lines=lines, first=first, last=first + most - 1, next=first + most)  # fmt: skip
+    return Rewritten({**given, "limit": most}, note)
+
+
+def shorter_result(
+    kb: KnowledgeBase, tool: str, given: Mapping[str, Any], response: object, *, transcript: str = "", folder: str = ""
+) -> Rewritten | None:
+    """Return the *response* of a search shortened, in the same shape; None where it is short enough (RUYI-37)."""
+    settings = settings_of_kb(kb)
+    if not (settings.enabled and settings.truncation) or tool not in settings.truncation_scope:
+        return None
+    usage, asked = _known(kb, transcript)
+    search = _Search(settings, max_output(usage.left, settings), [asked, *_texts(given)], folder, kb.now(),
+                     settings.glob_max_files if tool == "Glob" else 0)  # fmt: skip
+    if isinstance(response, str):
+        short = search.text(response)
+        return Rewritten(short, search.note(response, short)) if short != response else None
+    if not isinstance(response, dict):
+        return None
+    changed = dict(response)
+    names, content = response.get("filenames"), response.get("content")
+    if isinstance(names, list) and all(isinstance(name, str) for name in names) and names:
+        kept = search.paths(names)
+        if len(kept) < len(names):
+            changed |= {"filenames": kept, "numFiles": len(kept)}
+            if "truncated" in response:
+                changed["truncated"] = True
+    if isinstance(content, str):
+        changed["content"] = search.text(content)
+    return Rewritten(changed, search.note(response, changed)) if changed != response else None
+
+
+class _Search:
+    """What one search result is shortened by."""
+
+    def __init__(self, settings: Dcp, most: int, words: Sequence[str], folder: str, now: float, rows: int) -> None:
+        from kb.sessions.calls import History
+
+        self.most, self.words, self.folder, self.now, self.rows = most, words, folder, now, rows
+        self.keep = Guards(History(), settings).anchors
+
+    def text(self, text: str) -> str:
+        names = [line.partition(":")[0] for line in text.split("\n")[:_LOOKED_AT]]
+        return shortened(text, self.most, rows=self.rows, words=self.words, changed=self._changed(names), now=self.now,
+                         keep=self.keep)  # fmt: skip
+
+    def paths(self, names: list[str]) -> list[str]:
+        sizes = [tokens(name) + 1 for name in names]
+        if (not self.rows or len(names) <= self.rows) and sum(sizes) <= self.most:
+            return names
+        chosen: list[int] = []
+        room = self.most
+        for at in ranked(names, self.words, self._changed(names), self.now):
+            if (self.rows and len(chosen) >= self.rows) or sizes[at] > room:
+                break
+            chosen.append(at)
+            room -= sizes[at]
+        return [names[at] for at in sorted(chosen)]
+
+    def _changed(self, names: Sequence[str]) -> dict[str, float]:
+        """Return when the files *names* were changed, as far as they are there."""
+        found = {}
+        for name in dict.fromkeys(names[:_LOOKED_AT]):
+            try:
+                found[name] = os.stat(os.path.join(self.folder, name)).st_mtime
+            except (OSError, ValueError):
+                continue
+        return found
+
+    def note(self, before: object, after: object) -> Said:
+        return say("kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest",
+                   before=tokens(str(before)), after=tokens(str(after)))  # fmt: skip
+
+
+def _texts(given: Mapping[str, Any]) -> list[str]:
+    return [value for value in given.values() if isinstance(value, str)]
+
+
+def _known(kb: KnowledgeBase, transcript: str) -> tuple[Usage, str]:
+    """Return how full the context is and what a person asked last, by the end of the *transcript*."""
+    from kb.knowledge.session.transcripts import read_transcript
+    from kb.sessions.transcript import asked, read
+
+    usual = kb.config.context_window
+    try:
+        data = read_transcript(transcript, _TAIL) if transcript else b""
+    except BadInput:
+        return Usage(window=usual), ""
+    prompts = [prompt for message in read(data).messages if (prompt := asked(message))]
+    return usage_in(data, kb.config.context_windows, usual), prompts[-1] if prompts else ""

@@ -1,0 +1,1 @@
+"""The way in: a candidate becomes a change, the change one commit; and what waits for its turn."""

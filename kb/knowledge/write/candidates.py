@@ -1,0 +1,352 @@
+"""The way in: candidate → redact → quality → gate → dedup → verdict → one commit → index. There is no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from kb import markdown
+from kb.errors import BadRecord, Busy, GitFailed, UnknownId
+from kb.front import decode
+from kb.kinds import section_labels
+from kb.knowledge import fresh, project
+from kb.knowledge.lookup import one_named
+from kb.knowledge.names import INBOX
+from kb.knowledge.write import inbox
+from kb.knowledge.write.change import Writing, edited
+from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
+from kb.knowledge.write.publish import is_record, left_behind
+from kb.patterns import regex
+from kb.record import GLOBAL, SCOPE, Candidate, Record, Similar, Status, Verdict
+from kb.store.git.repository import GivenUp, LostRace
+from kb.text import one_line
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import Said, say
+from kb.writing import gate, karma, merge, quality, redact
+from kb.writing.dedup import likest
+from kb.writing.objection import Objection
+from kb.writing.verdict import Decision, decide, missing_sections
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+_SCOPE = regex(SCOPE)
+_NEAR = 24
+"""Records of the likest titles with which a candidate is compared, and as many for each claim and path it shares."""
+_ALIKE = 3
+"""The most similar records that a verdict names."""
+_NEWEST = 300
+"""Titles that are compared letter by letter where too few share a word; 2 ms, while all of 10,000 would take 60."""
+Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
+"""Files to commit beside the records, made when the verdicts are known."""
+
+
+Planned = tuple[Call, list[Verdict], int | None]
+"""A call, its verdicts, and the number of its commit among those of the transaction."""
+
+
+class _Mark(NamedTuple):
+    """How much is planned at one moment."""
+
+    changes: Mapping[str, tuple[bytes | None, bytes]]
+    subjects: int
+    uids: int
+    operations: int
+
+
+def write(
+    kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
+    beside: Files | None = None, subject: str = "", landing: bool = False, waiting: Waiting | None = None,
+) -> list[Verdict]:  # fmt: skip
+    """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`."""
+    landed = [] if dry_run or landing else _landed(kb)
+    try:
+        verdicts = Deciding(kb, "", folder).run(candidates, dry_run, beside, subject, waiting)
+    except (Busy, GitFailed) as trouble:
+        if dry_run or landing:
+            raise
+        from kb.knowledge.write.spool import spool
+
+        verdicts = spool(kb, candidates, folder, trouble)
+    if not landed:
+        return verdicts
+    from kb.knowledge.write.spool import told_of_the_spool
+
+    return told_of_the_spool(verdicts, landed)
+
+
+def _landed(kb: KnowledgeBase) -> list[Verdict]:
+    if not kb.state.spooled():
+        return []
+    from kb.knowledge.write.spool import land_spool
+
+    return land_spool(kb)
+
+
+class Deciding(Writing):
+    """One call of the gate: what becomes of its candidates."""
+
+    caller: Candidate | None = None
+    """The first candidate, masked: it names the session and the host for the commit."""
+
+    def run(
+        self, candidates: Sequence[Candidate], dry_run: bool = False, beside: Files | None = None, subject: str = "",
+        waiting: Waiting | None = None,
+    ) -> list[Verdict]:  # fmt: skip
+        """Decide on *candidates* and publish; a race that is lost is run again on the new tip.
+
+        *waiting* is the place in the queue that they have already.
+        """
+        if dry_run or beside or self.promoted:
+            return self._run_alone(candidates, dry_run=dry_run, beside=beside, subject=subject)
+        mine = Call(candidates, self.folder)
+        waiting = waiting or Waiting(self.kb, mine)
+        try:
+            found = self.until_won(partial(self._plan_all, mine, waiting), self._publish_all, waiting.is_answered)
+        except GivenUp:
+            return waiting.answer()
+        except Busy:
+            waiting.withdraw()
+            raise
+        return found[0][1]
+
+    def gave_up(self, trouble: Busy) -> None:
+        """Spare those who wait the same *trouble*."""
+        tell_all_of(self.kb, trouble)
+
+    def _plan_all(self, mine: Call, waiting: Waiting) -> list[Planned]:
+        """Plan what this writer wants, and what all those want who wait for the lock."""
+        if waiting.was_answered():
+            raise GivenUp
+        waiting.withdraw()
+        found = [self._planned(mine)]
+        for call in asked(self.kb):
+            try:
+                found.append(self._planned(call))
+            except Exception:
+                leave_to_its_writer(call.path)
+                raise LostRace(call.path) from None
+        return found
+
+    def _planned(self, call: Call) -> Planned:
+        steps = len(self.steps)
+        scope, self.folder, self.caller = self.scope, call.folder, None
+        self.scope = scope or project.claimed(self.kb, call.folder)
+        masked = call.masked or [()] * len(call.candidates)
+        verdicts = [self.take(*pair) for pair in zip(call.candidates, masked, strict=True)]
+        self.step(self.caller, by=call.by)
+        self.scope = scope
+        return call, verdicts, len(self.steps) - 1 if len(self.steps) > steps else None
+
+    def _publish_all(self, found: list[Planned]) -> list[Planned]:
+        commits = self.publish(None)
+        done: list[Planned] = []
+        for call, verdicts, step in found:
+            own = {**commits, **({self.head.ref: self.commits[step]} if step is not None else {})}
+            told = [self._published(verdict, own) for verdict in verdicts]
+            if call.path:
+                tell(call, told)
+            done.append((call, told, step))
+        return done
+
+    def _run_alone(
+        self, candidates: Sequence[Candidate], *, dry_run: bool, beside: Files | None, subject: str
+    ) -> list[Verdict]:
+        find = self.kb.project if dry_run else partial(project.claimed, self.kb)
+
+        def plan() -> list[Verdict]:
+            self.scope = self.scope or find(self.folder)
+            self.caller = None
+            return [self.take(candidate) for candidate in candidates]
+
+        def publish(verdicts: list[Verdict]) -> list[Verdict]:
+            extra = beside(verdicts) if beside else {}
+            self.changes.update({path: (None, data) for path, data in extra.items()})
+            commits = self.publish(self.caller, "" if self.subjects else subject)
+            return [self._published(verdict, commits) for verdict in verdicts]
+
+        return self.until_won(plan, None if dry_run else publish)
+
+    def take(self, raw: Candidate, already: Sequence[str] = ()) -> Verdict:
+        """Return the verdict on one candidate and remember what it changes; *already* masked by these rules."""
+        candidate, masked = redact.redacted(raw, self.kb.config.masking)
+        self.caller = self.caller or candidate
+        candidate = karma.reclassed(
+            candidate._replace(scope=candidate.scope or self.scope, title=" ".join(candidate.title.split()))
+        )
+        rules = sorted({*already, *(mask.rule for mask in masked)})
+        notes = [say("masked: {rules}", rules=", ".join(rules))] if rules else []
+        if not _SCOPE.fullmatch(candidate.scope):
+            return self.refused(
+                candidate,
+                [say("there is no scope {scope}", scope=candidate.scope)],
+                say("use global or project/<name>"),
+            )
+        objections = quality.objections(candidate, self.kb.config)
+        if refusing := [o for o in objections if o.refuses]:
+            return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
+        try:
+            supersedes, amends = (
+                tuple(dict.fromkeys(record.id for record in self._named_by(candidate, names)))
+                for names in (candidate.supersedes, candidate.amends)
+            )
+        except UnknownId as error:
+            return self.refused(candidate, [error.message], error.hint)
+        except BadRecord as error:
+            return self._unmended(candidate, error)
+        candidate = candidate._replace(title=one_line(candidate.title), supersedes=supersedes, amends=amends)
+        return self._weighed(candidate, objections, notes)
+
+    def _weighed(self, candidate: Candidate, objections: Sequence[Objection], notes: Sequence[Said]) -> Verdict:
+        """Return the verdict on a candidate of good quality: it is refused, held or let through the gate."""
+        near = self._near(candidate)
+        decision = decide(candidate, near, self.kb.config.title_similarity)
+        held = inbox.same_as(self.kb, candidate)
+        sightings, in_sessions = self._sightings(candidate, decision, held)
+        admission = gate.admission(
+            candidate, sightings, self.kb.config, in_sessions=in_sessions, overturns=decision.overturns
+        )
+        if refusing := [o for o in admission.objections if o.refuses]:
+            return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
+        objections = [*objections, *admission.objections]
+        vouched = held is not None and held.name == self.promoted
+        if not vouched and (not admission.admitted or any(o.holds for o in objections)):
+            return inbox.hold(self, candidate, held, objections, decision.similar)
+        if held:
+            candidate = inbox.joined(candidate, held.candidate)
+        before = self._mark()
+        try:
+            verdict = self._admit(candidate, decision, [*admission.grounds, *notes], held)
+        except BadRecord as error:
+            self._back_to(before)
+            return self._unmended(candidate, error)
+        if held and verdict.verdict not in ("held", "refused"):
+            self.inbox[held.name + ".json"] = None
+        return verdict
+
+    def _mark(self) -> _Mark:
+        return _Mark(dict(self.changes), len(self.subjects), len(self.uids), len(self.operations))
+
+    def _back_to(self, mark: _Mark) -> None:
+        """Drop what was planned since *mark*, in the index too."""
+        since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
+        self.changes = dict(mark.changes)
+        del self.subjects[mark.subjects :], self.uids[mark.uids :], self.operations[mark.operations :]
+        for path in filter(is_record, since):
+            if path in self.changes:
+                self.reread(path)
+            else:
+                self.kb.index.reread([path])
+
+    def _near(self, candidate: Candidate) -> list[Record]:
+        from kb.reading.query import broad_expression
+
+        scopes = sorted({candidate.scope, GLOBAL})
+        near = self.kb.index.near(
+            candidate.title, broad_expression(candidate.title), candidate.claims, candidate.impact, scopes, _NEAR
+        )
+        return near + [record for record in fresh.in_tip(self.kb, self.head.oid) if record.scope in scopes]
+
+    def _sightings(self, candidate: Candidate, decision: Decision, held: inbox.Held | None) -> tuple[int, bool]:
+        """Return how often the candidate has been seen, now included, and whether in a session of its own each time."""
+        if decision.step == "merge" and decision.record:
+            record, source = decision.record, merge.source_of(candidate)
+            is_new = bool(source) and source not in record.sources
+            return record.occurrences + 1, is_new and len(record.sources) == record.occurrences
+        sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
+        sessions.add(candidate.session)
+        return len(sessions), "" not in sessions
+
+    def _unmended(self, candidate: Candidate, error: BadRecord) -> Verdict:
+        """Return the verdict on a candidate that concerns a file which cannot be read."""
+        words = say("{path}: {problem}", path=error.path, problem=error.message)
+        return self.refused(candidate, [words], say("mend it first: kb check"))
+
+    def _admit(
+        self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
+    ) -> Verdict:
+        if candidate.updates:
+            from kb.knowledge.write.rewrite import rewrite
+
+            return rewrite(self, candidate, grounds)
+        if decision.step == "conflict" and decision.record and decision.reason:
+            from kb.knowledge.review.branches import propose
+
+            return propose(self, candidate, [decision.record], [decision.reason, *grounds], decision.similar)
+        if decision.step == "merge" and decision.record:
+            return self._merge(candidate, decision, grounds)
+        return self._create(candidate, decision, grounds, held)
+
+    def _create(
+        self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
+    ) -> Verdict:
+        replaced = [old for old in self._named_by(candidate, candidate.supersedes) if old.status != Status.SUPERSEDED]
+        if uneasy := [old for old in replaced if self._status_clashes(old)]:
+            from kb.knowledge.review.branches import propose
+
+            why = say("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
+            return propose(self, candidate, replaced, [why, *grounds], decision.similar)
+        record = self.new_record(candidate)
+        if held:
+            sources = inbox.heard(held, candidate)
+            record = record._replace(sources=sources, occurrences=max(len(sources), 1))
+        lacking = missing_sections(record)
+        remedy = say("complete it: kb edit {id}", id=record.id) if lacking else say("")
+        labels = section_labels(lacking, self.kb.config.language)
+        said = [say("not given: {sections}", sections=labels)] if lacking else []
+        if lacking and self.kb.config.missing == "refuse":
+            return self.refused(candidate, said, say("add what is missing"))
+        alike = self._alike(candidate, decision.similar)
+        self.add(record)
+        for old in replaced:
+            self.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
+        return self.verdict("created", record, [*said, *grounds], alike, remedy)
+
+    def _alike(self, candidate: Candidate, found: tuple[Similar, ...]) -> tuple[Similar, ...]:
+        """Return the likest records: those *found* by words they share or, where these are few, by their letters."""
+        if len(found) >= _ALIKE:
+            return found
+        titles = self.kb.index.titles(sorted({candidate.scope, GLOBAL}), _NEWEST)
+        return likest(candidate.title, titles, _ALIKE)
+
+    def _named_by(self, candidate: Candidate, names: Sequence[str]) -> list[Record]:
+        """Return the records of the candidate's scope that *names* name; raise UnknownId."""
+        found = [one_named(self.kb.index, name, candidate.scope) for name in names]
+        for record in found:
+            if record.scope != candidate.scope:
+                words = say("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
+                raise UnknownId(words, hint=say("name a record of the same scope"))
+        return found
+
+    def _status_clashes(self, record: Record) -> bool:
+        before = self.text_of(record.path)
+        if before is None:
+            return True
+        return self._clashes(record.path, before, edited(record, before, {"status": str(Status.SUPERSEDED)}))
+
+    def _merge(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
+        record = decision.record
+        assert record is not None
+        step = merge.merging(candidate, record, day=self.kb.today(), language=self.kb.config.language)
+        reasons = [decision.reason] if decision.reason else []
+        if step.verdict == "unchanged":
+            return self.verdict("unchanged", record, reasons, decision.similar)
+        before = self.text_of(record.path)
+        if before is None:
+            return inbox.hold_uncommitted(self, candidate, record.path, reasons, decision.similar)
+        old = decode(before, record.path)
+        new = merge.apply(old, step, self.kb.config.language)
+        markdown.proved(old, new, (*step.changes, "uid"), record.path)
+        return self.replaced(
+            candidate, record, before, new.encode(), step.verdict, [*reasons, *grounds], decision.similar
+        )
+
+    def _published(self, verdict: Verdict, commits: Mapping[str, str]) -> Verdict:
+        """Return *verdict* with its commit, and with what became of its file where that could not follow."""
+        if verdict.verdict in ("unchanged", "refused"):
+            return verdict
+        ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else ""
+        oids = [oid for name, oid in commits.items() if name == ref or (not ref and name.startswith("refs/heads/"))]
+        said = None if verdict.branch else left_behind(verdict.path, self.outcomes.get(verdict.path, ""))
+        reasons = (*verdict.reasons, self.kb.words(said)) if said else verdict.reasons
+        return verdict._replace(commit=oids[0] if oids else "", reasons=reasons)

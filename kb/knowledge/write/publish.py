@@ -1,0 +1,148 @@
+"""Publish what a call has planned: the refs in one transaction, then checkout and index follow."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+
+from kb.errors import Busy, IndexFailed
+from kb.knowledge import fresh
+from kb.knowledge.names import CONTENT
+from kb.knowledge.write import numbers
+from kb.store.files import sweep
+from kb.store.git import checkout
+from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged
+from kb.store.git.repository import Head, LostRace, Move
+from kb.values import TYPE_CHECKING
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.store.git.command import Started
+
+_INTENT = "follow.json"
+"""What the checkout has still to follow: the commit it is to follow, and for each path the one it still has."""
+
+
+def publish(
+    kb: KnowledgeBase, head: Head, moves: Sequence[Move], changes: Changes, reason: str, mover: Started | None = None
+) -> dict[str, str]:
+    """Make all *moves* or none, the first from *head*; return what became of the file of each of *changes*.
+
+    Raise LostRace when a ref, or what is checked out, is no longer as *head* and *moves* say. *mover* is the command
+    that moves refs, begun ahead.
+    """
+    if not changes:
+        kb.repository.publish(moves, reason, mover)
+        numbers.tell(kb)
+        return {}
+    if link := checkout.link_on_the_way(kb.repository, changes):
+        hint = say("put a folder in its place: git keeps nothing behind links")
+        raise Busy(say("{path} is a link", path=link), hint=hint)
+    edited = [path for path, (before, _) in changes.items() if before is not None]
+    tip = moves[0].new
+    with checkout.held(kb.repository) as following:
+        if kb.repository.head() != head:
+            raise LostRace(head.ref)
+        following.heed_marks(edited)
+        was_settled = fresh.is_settled(kb)
+        reserved = checkout.staged(kb.repository, head.oid, edited)
+        owed = owed_files(kb)
+        _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
+        kb.repository.publish(moves, reason, mover)
+        outcomes = following.follow(_from_the_checkout(kb, changes, owed), tip, reserved)
+    with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
+        failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
+        _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
+        _settle(kb, outcomes)
+        fresh.know(kb, tip)
+        if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
+            fresh.settle(kb, tip)
+        numbers.tell(kb)
+    return outcomes
+
+
+def _from_the_checkout(kb: KnowledgeBase, changes: Changes, owed: Mapping[str, str]) -> Changes:
+    """Return *changes*, those of files that are behind already counted from where these are."""
+    behind = {path: old for path, old in owed.items() if path in changes}
+    before = _files(kb, behind)
+    return {path: (before.get(path, was), now) for path, (was, now) in changes.items()}
+
+
+def finish_following(kb: KnowledgeBase) -> bool:
+    """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
+
+    Tell whether there was any such file.
+    """
+    checkout.release_abandoned(kb.repository)
+    kb.state.sweep()
+    sweep(kb.repository.private, 0)
+    owed = owed_files(kb)
+    for folder in {os.path.dirname(path) for path in owed}:
+        sweep(os.path.join(kb.root, *folder.split("/")), 0)
+    if not owed or kb.repository.not_now():
+        return False
+    repository, head = kb.repository, kb.repository.head().oid
+    if kb.state.load(_INTENT).get("new") != head:
+        numbers.remember(kb)
+    before, now = _files(kb, owed), _files(kb, dict.fromkeys(owed, head))
+    changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}
+    with checkout.held(repository) as following:
+        following.heed_marks(list(changes))
+        theirs = checkout.staged(repository, head, list(changes))
+        outcomes = following.follow(changes, head, _not_published(theirs, changes))
+    _owe(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
+    return True
+
+
+def _not_published(theirs: Mapping[str, Staged], changes: Changes) -> dict[str, Staged]:
+    """Return what of the staged *theirs* a person has staged: not what was there before it was published."""
+    return {path: entry for path, entry in theirs.items() if entry.data != changes[path][0]}
+
+
+def _files(kb: KnowledgeBase, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Return each path as it is in its revision; in "" there is none."""
+    asked = [(revision, path) for path, revision in revisions.items() if revision]
+    found = zip(asked, kb.repository.blobs(asked), strict=True)
+    return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
+
+
+def owed_files(kb: KnowledgeBase) -> dict[str, str]:
+    """Return path → commit of the files that are still as they were in that commit."""
+    intent = kb.state.load(_INTENT)
+    paths = intent.get("paths") if isinstance(intent, dict) else None
+    return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
+
+
+def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str]) -> None:
+    if paths:
+        kb.state.save({"new": new, "paths": paths}, _INTENT, synced=True)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(kb.state.path(_INTENT))
+
+
+def _settle(kb: KnowledgeBase, outcomes: Mapping[str, str]) -> None:
+    """Let the index know which files are as planned; the others it reads as the user has them."""
+    records = {path: outcome for path, outcome in outcomes.items() if is_record(path)}
+    kb.index.settle([path for path, outcome in records.items() if outcome == CLEAN and _is_there(kb, path)])
+    kb.index.reread([path for path, outcome in records.items() if outcome != CLEAN or not _is_there(kb, path)])
+
+
+def _is_there(kb: KnowledgeBase, path: str) -> bool:
+    return os.path.exists(os.path.join(kb.root, *path.split("/")))
+
+
+def left_behind(path: str, outcome: str) -> Said | None:
+    """Return what to tell a person of a file that could not follow; None for one that did."""
+    if outcome == KEPT:
+        return say("it is committed; {path} stays as you have it", path=path)
+    if outcome == FAILED:
+        return say("it is committed; {path} could not be written, the next call tries again", path=path)
+    return None
+
+
+def is_record(path: str) -> bool:
+    """Tell whether *path* is where record files stand."""
+    return path.startswith(f"{CONTENT}/") and not path.startswith(f"{CONTENT}/sessions/") and path.endswith(".md")
