@@ -577,6 +577,11 @@ KNOWLEDGE: dict[str, str] = {
     ): "副本和准备好的目录里都有密文，两者都要删掉。再在这里和新克隆里各运行一次 kb purge-secret：都应当找不到。",
     "Clean up, and check": "收尾并检查",
     # session, spool, write
+    "{name} stays: [{id}] cites it": "{name} 保留：[{id}] 引用它",
+    "no archive is older than {age} and cited by no record": "没有早于 {age} 且未被任何记录引用的归档",
+    "nothing is removed; without --dry-run these would be": "没有移除任何归档；去掉 --dry-run 才会移除",
+    "{word} is no age": "{word} 不是时长",
+    "use for example 180d, 26w, 6m or 1y": "例如 180d、26w、6m 或 1y",
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
     "see: kb session list": "见：kb session list",

@@ -55,6 +55,7 @@ ALIASES = {
     "加载": "load",
     "锚点": "list",
     "anchors": "list",
+    "sessions": "session",
     "压缩": "compact",
     "展开": "expand",
     "修剪": "prune",

@@ -56,6 +56,15 @@ SESSIONS_ZH: dict[str, str] = {
     "Put what a session decided through the gate and archive it under content/sessions/.": (
         "把会话的决定交给闸门，并存档到 content/sessions/。"
     ),
+    "Retire old archives.": "清理旧归档。",
+    "Take archives that are older than an age out of the checkout, in one commit; those that a record cites stay.": (
+        "用一个提交把早于给定时长的归档移出检出目录；被记录引用的保留。"
+    ),
+    "History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.": (
+        "历史中仍有。因太大而只留在本克隆的巨形态则彻底删除。"
+    ),
+    "How old: 180d, 26w, 6m or 1y.": "时长：180d、26w、6m 或 1y。",
+    "Only tell which.": "只显示会移除哪些。",
     "The session's JSONL file.": "会话的 JSONL 文件。",
     "The session's id (default: the one in the file).": "会话编号（默认：文件里的）。",
     "The folder the session worked in (default: the one in the file).": "会话的工作目录（默认：文件里的）。",
