@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("check", "Check the records."),
     "purge-secret": ("purge_secret", "Prepare the removal of a secret."),
     "import": ("import_", "Take over records of other tools."),
+    "layout": ("layout", "Change between the two layouts of the context."),
     "export": ("export", "Write records in another tool's form."),
     "wiki": ("wiki", "Build or serve the wiki."),
     "hooks": ("hooks", "Connect an agent host."),

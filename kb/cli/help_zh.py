@@ -42,6 +42,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Check the records.": "检查记录。",
     "Prepare the removal of a secret.": "准备清除泄露的机密。",
     "Take over records of other tools.": "导入其他工具的记录。",
+    "Change between the two layouts of the context.": "在两种上下文布局之间切换。",
     "Write records in another tool's form.": "导出为其他工具的格式。",
     "Build or serve the wiki.": "生成或提供 wiki。",
     "Connect an agent host.": "接入智能体宿主。",

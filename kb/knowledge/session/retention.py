@@ -10,10 +10,8 @@ import time
 from kb.errors import BadInput
 from kb.knowledge.names import CONTENT
 from kb.knowledge.session.archive import Session, sessions
-from kb.knowledge.sync.advance import Advance, go, prepared
-from kb.knowledge.write.change import Writing
+from kb.knowledge.write.files import Change, change_files, contents
 from kb.sessions.forms import EXPANDED
-from kb.store.git.repository import message
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -46,44 +44,29 @@ def retire(kb: KnowledgeBase, days: int, *, dry_run: bool = False) -> Retired:
     One that a record cites stays: by the session among its sources, or by the archive's name or the session's id
     anywhere in its text.
     """
-    writing = Writing(kb, "", "")
-    advances: list[Advance] = []
+    retired = Retired((), ())
 
-    def plan() -> Retired:
-        return _planned(writing, days, advances)
+    def plan(tip: str) -> Change:
+        nonlocal retired
+        retired = _retired(kb, tip, days)
+        gone = retired.gone
+        subject = f"Retire {len(gone)} archived session{'s' * (len(gone) > 1)}"
+        files = {path: None for session in gone for path in kb.repository.files(tip, session.path)}
+        return Change(files, subject, "\n".join(f"- {session.name} {session.task}" for session in gone[:200]))
 
-    def publish(done: Retired) -> Retired:
-        go(kb, advances[0], [], "kb: retire sessions")
-        writing.is_published = True
-        return done
-
-    done = writing.until_won(plan, None if dry_run else publish)
-    if not dry_run and done.gone:
-        _forget(kb, done.gone)
+    commit = change_files(kb, "retired", plan, dry_run=dry_run)
+    if commit and not dry_run:
+        _forget(kb, retired.gone)
         sessions(kb)
-    return done
+    return retired._replace(commit="" if dry_run else commit)
 
 
-def _planned(writing: Writing, days: int, advances: list[Advance]) -> Retired:
-    kb, head = writing.kb, writing.head
+def _retired(kb: KnowledgeBase, tip: str, days: int) -> Retired:
     last = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now() - days * 86_400))
     old = [session for session in sessions(kb) if session.time < last]
-    cited = _cited(kb, head.oid, old)
-    gone = tuple(session for session in old if session.name not in cited)
+    cited = _cited(kb, tip, old)
     kept = tuple((session, cited[session.name]) for session in old if session.name in cited)
-    files: dict[str, bytes | None] = {
-        path: None for session in gone for path in kb.repository.files(head.oid, session.path)
-    }
-    if not files:
-        advances[:] = [Advance(head, head.oid, {})]
-        return Retired((), kept)
-    subject = f"Retire {len(gone)} archived sessions" if len(gone) > 1 else f"Retire the session {gone[0].name}"
-    body = "\n".join(f"- {session.name} {session.task}" for session in gone[:200])
-    with kb.state.stage() as stage:
-        words = message(subject, body, {"Kb-Op": "retired"})
-        commit = kb.repository.build(head.oid, files, words, stage=stage)
-    advances[:] = [prepared(kb, head, commit, "")]
-    return Retired(gone, kept, commit)
+    return Retired(tuple(session for session in old if session.name not in cited), kept)
 
 
 def _cited(kb: KnowledgeBase, revision: str, old: list[Session]) -> dict[str, str]:
@@ -94,7 +77,7 @@ def _cited(kb: KnowledgeBase, revision: str, old: list[Session]) -> dict[str, st
     sought = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)).encode())
     paths = [path for path in kb.repository.files(revision, f"{CONTENT}/anchors") if path.endswith(".md")]
     found: dict[str, str] = {}
-    for path, data in zip(paths, kb.repository.blobs([(revision, path) for path in paths]), strict=True):
+    for path, data in contents(kb, revision, paths).items():
         for match in sought.finditer(data or b""):
             found.setdefault(names[match[0].decode()], os.path.basename(path).partition("-")[0])
     return found
