@@ -202,6 +202,11 @@ CHECKING: dict[str, str] = {
     "{share}% of {path} changed since the record was confirmed ({day})": (
         "自上次确认（{day}）后，{path} 改动了 {share}%"
     ),
+    "the project has no commit {commit}": "项目中没有提交 {commit}",
+    "name the commit that fixed it, or take {key} out": "写上修复它的提交，或去掉 {key}",
+    "name the test that keeps it from coming back, or take {key} out": "写上防止复发的测试，或去掉 {key}",
+    "it says what fixed it, and no test that keeps it from coming back": "写了由什么修复，却没有防止复发的测试",
+    "add {key}: with the path of the test": "加上 {key}: 与测试的路径",
     "it has been waiting for a verdict for {days} days": "已待验证 {days} 天",
     "settle it: kb status {id} accepted, or rejected": "请定夺：kb status {id} accepted，或 rejected",
     "{path} leads out of the project": "{path} 指到了项目之外",
