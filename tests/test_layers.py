@@ -26,7 +26,19 @@ GROUND = [
     "patterns",
     "weighing",
 ]
-GROUND += ["templates", "front", "yamlfront", "markdown", "blocks", "citations", "fences", "untrusted", "orders"]
+GROUND += [
+    "templates",
+    "front",
+    "yamlfront",
+    "markdown",
+    "blocks",
+    "citations",
+    "fences",
+    "untrusted",
+    "orders",
+    "jsontext",
+    "settingsfile",
+]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]
 DOORS = ["hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
