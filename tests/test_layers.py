@@ -1,6 +1,7 @@
 """The law of the layers: who may import whom."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,11 @@ HOMES = {
     "rapidfuzz": {"writing", "reading"},
     "jinja2": {"sessions/render.py"},
     "sqlite3": {"store/connection.py"},
+    "mcp": {"mcp"},
+    "mcp_types": {"mcp"},
+    "anyio": {"mcp"},
+    "uvicorn": {"mcp"},
+    "starlette": {"mcp"},
 }
 IMPURE = {"os", "sys", "time", "random", "secrets", "uuid", "subprocess", "pathlib", "shutil", "tempfile", "io"}
 IMPURE |= {"socket", "logging", "threading", "asyncio"}
@@ -59,6 +65,7 @@ IMPURE |= {"socket", "logging", "threading", "asyncio"}
 FILES = sorted(path for path in ROOT.rglob("*.py"))
 
 
+@functools.cache
 def imported(path: Path) -> set[str]:
     """Return the dotted names a module imports, wherever in it; imports for type checkers do not count."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
