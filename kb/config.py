@@ -6,7 +6,8 @@ import json
 import os
 from collections.abc import Mapping
 
-from kb.errors import BadInput
+from kb.errors import BadInput, KbError
+from kb.home import found
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -119,6 +120,20 @@ def load(root: str, cache: str = "") -> Config:
     if cache and os.path.isdir(os.path.dirname(cache)):
         _keep(cache, stamp, values)
     return config
+
+
+def spoken(environment: Mapping[str, str], place: str = "") -> str:
+    """Return the language of the knowledge base at *place*, or of the one around the current folder.
+
+    Where there is none, that of the environment.
+    """
+    try:
+        root = place or found(os.getcwd(), environment)
+        if root and os.path.isfile(os.path.join(root, FILE)):
+            return load(root).language
+    except (KbError, OSError):
+        pass
+    return "zh" if environment.get("LANG", "").startswith("zh") else "en"
 
 
 def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:

@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write records in another tool's form."),
     "wiki": ("wiki", "Build or serve the wiki."),
     "hooks": ("hooks", "Connect an agent host."),
+    "mcp": ("mcp", "Serve agents over MCP."),
     "spawn": ("spawn", "Print the context for a sub-agent."),
     "alaya": ("alaya", "Look at seeds, karma and preferences."),
     "config": ("config", "Explain the settings."),

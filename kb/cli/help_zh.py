@@ -38,6 +38,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Write records in another tool's form.": "导出为其他工具的格式。",
     "Build or serve the wiki.": "生成或提供 wiki。",
     "Connect an agent host.": "接入智能体宿主。",
+    "Serve agents over MCP.": "通过 MCP 为智能体提供服务。",
     "Print the context for a sub-agent.": "显示给分身的上下文。",
     "Look at seeds, karma and preferences.": "查看种子、业力与偏好。",
     "Explain the settings.": "解释设置。",
