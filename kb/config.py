@@ -52,6 +52,7 @@ class Config(NamedTuple):
     phones: str = "mask"
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
+    layout: str = "user"
 
     @property
     def masking(self) -> Masking:
@@ -85,6 +86,7 @@ HELP: Mapping[str, str] = {
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
+    "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -93,6 +95,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
+    "layout": ("user", "project"),
 }
 
 

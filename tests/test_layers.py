@@ -123,6 +123,6 @@ def test_a_heavy_package_has_one_home(package: str) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_stay_readable(path: Path) -> None:
-    is_data = path.name == "words_zh.py"
+    is_data = path.name in ("words_zh.py", "help_zh.py")
     assert is_data or path.read_text(encoding="utf-8").count("\n") <= 420
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), "every module says what it is"
