@@ -994,7 +994,6 @@ DOORS: dict[str, str] = {
     "Home": "首页",
     "All": "合计",
     "Record": "记录",
-    "Records: {records} · Sessions: {sessions}": "记录：{records} · 会话：{sessions}",
     "Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.": (
         "按 / 搜索：每个词都须出现；加引号为整句；词前加 - 为排除。"
     ),
@@ -1045,15 +1044,50 @@ DOORS: dict[str, str] = {
     "Expanded form": "巨（完整版）",
     "Report": "报告",
     "The rest is in the archive.": "其余见归档。",
+    "Filter": "筛选",
+    "Tag": "标签",
+    "Month": "月份",
+    "Governs a path, such as src/auth": "约束某路径，如 src/auth",
+    "all": "全部",
+    "Clear": "清除",
+    "Show more": "显示更多",
+    "{found} of {all} records": "{all} 条记录中的 {found} 条",
+    "Status|Record|Scope|Date|Tags": "状态|记录|范围|日期|标签",
+    "All records": "全部记录",
+    "Choose what to see: every field narrows the list.": "选择要看的内容：每个字段都会缩小列表。",
     "Map": "关系图",
-    "Every point is a record. Drag to move, turn the wheel to come nearer, click to read.": (
-        "每个点是一条记录。拖动可移动，滚轮可缩放，点击可阅读。"
+    "A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.": (
+        "每个点是一条记录，空心的已失效。拖动可移动，滚轮可缩放，点击可阅读。"
+    ),
+    "records without relations": "没有关系的记录",
+    "What was decided, what must hold and what went wrong, as people and agents wrote it down.": (
+        "人与智能体写下的：决定了什么，什么必须遵守，哪里出过问题。"
+    ),
+    "Records: {records} · Projects: {projects}": "记录：{records} · 项目：{projects}",
+    " · Sessions: {sessions}": " · 会话：{sessions}",
+    "{told} {count}{sessions}": "{told}{count}{sessions}",
+    "How decisions replaced each other": "决策的更替",
+    "The latest decisions, each joined to the one it replaced": "最近的决策，以弧线连到被取代者",
+    "By month": "按月",
+    "Records": "记录",
+    "by {names}": "作者：{names}",
+    "changed {day}": "修改于 {day}",
+    "Propose a change": "提出修改",
+    "Copy": "复制",
+    "Dangling paths": "失效路径",
+    "Stale records": "陈旧记录",
+    "Orphans": "孤立记录",
+    "Never used": "从未使用",
+    "No other record cites these, they cite none, and they name no path: only search leads to them.": (
+        "没有记录引用它们，它们也不引用别的记录，亦未写明路径：只有搜索能找到。"
+    ),
+    "Half a year old, cited by nobody, never confirmed and never heard again.": (
+        "已满半年，无人引用，从未确认，也没有再次出现。"
     ),
     "The data of this map": "本图的数据",
     "speaks of the same file": "涉及同一文件",
     "all scopes": "全部范围",
     "find in the map": "在图中查找",
-    "Records: {records}": "记录：{records}",
     "For other programs": "供其他程序使用",
     "all decisions": "全部决策",
     "decisions": "决策",
