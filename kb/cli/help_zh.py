@@ -113,6 +113,7 @@ FORMS_ZH: dict[str, str] = {
     "agent-start (compact), handover (normal) or debug (expanded).": (
         "agent-start（缩）、handover（常）或 debug（巨）。"
     ),
+    "字 of a compact form, at most.": "缩形态的字数上限。",
     "How full the context is, to choose the form by.": "上下文使用百分比，据此选择形态。",
     "Tell how full the context of an agent is, and what that calls for.": "显示上下文使用情况，以及该做什么。",
     "Tell how full the context is.": "显示上下文使用情况。",
