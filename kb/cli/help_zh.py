@@ -458,4 +458,14 @@ RECORDS_ZH: dict[str, str] = {
         "标记之间留有冲突，大于 128：什么也没写。"
     ),
 }
-HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH}
+MCP_ZH: dict[str, str] = {
+    "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
+        "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
+    ),
+    "Over HTTP on this machine, for who has the token.": "在本机经 HTTP 提供，须持有令牌。",
+    "Where --http listens (default: 127.0.0.1:8735).": "--http 监听的地址（默认 127.0.0.1:8735）。",
+    "Let --address be one that other machines reach.": "允许 --address 是其他机器能访问的地址。",
+    "A further name by which clients call it.": "客户端使用的其他名称。",
+    "Make a new token; the old one lets nobody in any more.": "生成新令牌；旧令牌随即失效。",
+}
+HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH, **MCP_ZH}
