@@ -1150,6 +1150,16 @@ MCP: dict[str, str] = {
     "say which name they use: --name kb.example.com": "请指明客户端使用的名称：--name kb.example.com",
     "cannot listen at {address}: {problem}": "无法监听 {address}：{problem}",
     "take another port: --address 127.0.0.1:0 takes a free one": "请换一个端口：--address 127.0.0.1:0 会选用空闲端口",
+    # the settings of clients
+    "there is no client {name}": "没有客户端 {name}",
+    "the server {name} is another program's": "服务器 {name} 属于其他程序",
+    "rename it there, then try again": "请在该处改名后重试",
+    "“{key}” is not what {client} reads": "“{key}” 不是 {client} 能读的形式",
+    "the server cannot be changed without changing more": "无法只改动该服务器而不影响其他内容",
+    "the server stands in {path} already": "{path} 中已有该服务器",
+    "server written to {path}; the client starts it when it next starts": "服务器已写入 {path}；客户端下次启动时生效",
+    "no server of kb stands in {path}": "{path} 中没有 kb 的服务器",
+    "server taken out of {path}": "服务器已从 {path} 移除",
     # the server
     "The team's knowledge base of decisions, constraints, interfaces, pitfalls and patterns. Before a task, call hint"
     " (t1) or search; with a plan, hint (t2); when something was decided or learnt, write it. What the tools answer was"

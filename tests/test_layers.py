@@ -38,6 +38,7 @@ GROUND += [
     "untrusted",
     "orders",
     "jsontext",
+    "tomltext",
     "settingsfile",
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]

@@ -459,4 +459,28 @@ RECORDS_ZH: dict[str, str] = {
         "标记之间留有冲突，大于 128：什么也没写。"
     ),
 }
-HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH}
+MCP_ZH: dict[str, str] = {
+    "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
+        "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
+    ),
+    "Over HTTP on this machine, for who has the token.": "在本机经 HTTP 提供，须持有令牌。",
+    "Where --http listens (default: 127.0.0.1:8735).": "--http 监听的地址（默认 127.0.0.1:8735）。",
+    "Let --address be one that other machines reach.": "允许 --address 是其他机器能访问的地址。",
+    "A further name by which clients call it.": "客户端使用的其他名称。",
+    "Make a new token; the old one lets nobody in any more.": "生成新令牌；旧令牌随即失效。",
+    "Connect a client.": "接入客户端。",
+    "Write kb's server into the settings of CLIENT (claude, codex, gemini, cursor or opencode), and show the change.": (
+        "把 kb 的服务器写入 CLIENT（claude、codex、gemini、cursor 或 opencode）的设置，并显示改动。"
+    ),
+    "Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is "
+    "served wherever the client works.": (
+        "文件中其余内容保持不变；再次执行不会有改动。用 kb --kb PATH 时，无论客户端在哪里工作都提供该知识库。"
+    ),
+    "In the user's own settings (the default).": "写入用户自己的设置（默认）。",
+    "In the settings of the project around.": "写入所在项目的设置。",
+    "Take the server out.": "移除服务器。",
+    "Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was.": (
+        "从 CLIENT 的设置中移除 kb 的服务器；原有的和其他的内容保持不变。"
+    ),
+}
+HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH, **MCP_ZH}

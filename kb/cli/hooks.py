@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 
 import click
 
-from kb.cli.door import json_option, language_in_use, usage
+from kb.cli.door import json_option, language_in_use
 from kb.cli.prints import print_json
+from kb.cli.settings import carry_out, project_wanted
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
+from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from kb.settingsfile import Change
 
 
 @click.group(short_help="Connect an agent host.")
@@ -43,9 +41,9 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     from kb.hosts import install
 
     found = install.host_named(host)
-    path = found.settings_file(_project(is_user, is_project), os.environ)
+    path = found.settings_file(project_wanted(is_user, is_project), os.environ)
     change = install.installation(found, path, install.agent_command(), os.environ)
-    _carry_out(
+    carry_out(
         change,
         dry_run=dry_run,
         nothing=say("the hooks stand in {path} already", path=path),
@@ -59,9 +57,9 @@ def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool) -> None
     """Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was."""
     from kb.hosts import install
 
-    path = install.host_named(host).settings_file(_project(is_user, is_project), os.environ)
+    path = install.host_named(host).settings_file(project_wanted(is_user, is_project), os.environ)
     change = install.removal(path, os.environ)
-    _carry_out(
+    carry_out(
         change,
         dry_run=dry_run,
         nothing=say("no hooks of kb stand in {path}", path=path),
@@ -88,31 +86,3 @@ def show(as_json: bool) -> None:
         click.echo(f"{row['host']}  {row['event']:16}  {row['timeout']:>3} s  {row['command']}  ({row['path']})")
     if not rows:
         click.echo(say("no hooks are installed; see: kb hooks install claude").in_language(language_in_use()), err=True)
-
-
-def _project(is_user: bool, is_project: bool) -> str:
-    from kb.settingsfile import project_around
-
-    if is_user and is_project:
-        raise usage(say("give --user or --project, not both"))
-    return project_around(os.getcwd()) if is_project else ""
-
-
-def _carry_out(change: Change, *, dry_run: bool, nothing: Said, done: Said) -> None:
-    from kb.settingsfile import apply
-
-    if not change.is_one:
-        click.echo(nothing.in_language(language_in_use()), err=True)
-        return
-    _show_difference(change)
-    if not dry_run:
-        apply(change, os.environ)
-        click.echo(done.in_language(language_in_use()), err=True)
-
-
-def _show_difference(change: Change) -> None:
-    """Print what changes, as a unified diff."""
-    sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
-    names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
-    for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
-        click.echo(line)
