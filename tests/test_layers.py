@@ -25,6 +25,7 @@ GROUND = [
     "short",
     "patterns",
     "weighing",
+    "decision",
 ]
 GROUND += [
     "templates",

@@ -93,12 +93,12 @@ def _called(event: str, payload: dict[str, object], root: str) -> int:
     from kb.knowledge import failures
 
     try:
-        reply = events.answered(event, payload, root)
+        decision = events.answered(event, payload, root)
     except Exception as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
         events.remember_failure(root, event, error)
         print(failures.safe(f"kb-hook: {event}: {error}"), file=sys.stderr)
         return 1
-    if output := claude.rendered(event, reply):
+    if output := claude.rendered(event, decision):
         sys.stdout.write(output)
     return 0
 

@@ -6,20 +6,16 @@ import json
 import os
 from collections.abc import Mapping
 
+from kb.decision import ALLOW, ASK, DENY, Decision
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.hosts.events import Reply
-
 SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse"})
 """Events whose answer may carry text to the model; what others print is discarded by the host."""
-REWRITING: Mapping[str, str] = {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput"}
-"""Events whose answer may put something in the place of what a tool is given, or of what it answered.
-
-No decision stands beside it: whether the call is permitted stays with the person.
-"""
+BLOCKING = frozenset({"UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"})
+"""Events that are stopped, or gone on with, by a reason and no permission."""
 LIMIT = 10_000
 """The host cuts every text at so many characters."""
 TIMEOUTS: Mapping[str, int] = {
@@ -43,18 +39,25 @@ MATCHERS: Mapping[str, str] = {"PreToolUse": "Read", "PostToolUse": "Glob|Grep"}
 """The tools at which an event is wanted; at others the host need not call."""
 
 
-def rendered(event: str, reply: Reply) -> str:
-    """Return what the hook prints for *reply*, or "" for nothing to say."""
+def rendered(event: str, decision: Decision) -> str:
+    """Return what the hook prints for *decision*, or "" for nothing to say."""
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
-    if reply.context and event in SPEAKING:
-        said["additionalContext"] = reply.context[:LIMIT]
-    if reply.value is not None and event in REWRITING:
-        said[REWRITING[event]] = reply.value
+    if decision.permission in (ALLOW, ASK, DENY) and event == "PreToolUse":
+        said["permissionDecision"] = decision.permission
+        said["permissionDecisionReason"] = decision.reason[:LIMIT]
+    elif decision.permission == DENY and event in BLOCKING:
+        output |= {"decision": "block", "reason": decision.reason[:LIMIT]}
+    if decision.told_model and event in SPEAKING:
+        said["additionalContext"] = decision.told_model[:LIMIT]
+    if decision.updated_input is not None and event == "PreToolUse":
+        said["updatedInput"] = decision.updated_input
+    if decision.updated_output is not None and event == "PostToolUse":
+        said["updatedToolOutput"] = decision.updated_output
     if said:
         output["hookSpecificOutput"] = {"hookEventName": event, **said}
-    if reply.message:
-        output["systemMessage"] = reply.message[:LIMIT]
+    if decision.told_person:
+        output["systemMessage"] = decision.told_person[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n" if output else ""
 
 
