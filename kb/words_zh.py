@@ -1098,6 +1098,8 @@ SESSIONS: dict[str, str] = {
     "before archiving": "存档前",
     "this file is there already": "该文件已经存在",
     "give --out another name": "请给 --out 另一个名字",
+    "a session of {host} can be pruned on paper only": "{host} 的会话只能查看修剪结果，不能写出修剪后的副本",
+    "leave --out away": "请去掉 --out",
     "no session is known here": "这里还没有已知的会话",
     "name the transcript, a JSONL file": "请指定转录文件（JSONL）",
     "nothing was pruned yet": "还没有修剪过",

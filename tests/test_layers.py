@@ -26,6 +26,7 @@ GROUND = [
     "patterns",
     "weighing",
     "decision",
+    "tools",
 ]
 GROUND += [
     "templates",
