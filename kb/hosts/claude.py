@@ -44,6 +44,16 @@ EVENTS: Mapping[str, str] = {event: event for event in TIMEOUTS}
 FAILED = 1
 """The exit code where kb failed: the host goes on and shows it."""
 
+COMMENTED, GROUPED = False, True
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {}
+"""What a new file of settings begins with."""
+
+
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "command": command, "timeout": timeout}
+
 
 def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields: they are this host's."""

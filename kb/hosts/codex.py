@@ -38,6 +38,16 @@ _BLOCKING = frozenset({"UserPromptSubmit", "PostToolUse", "Stop"})
 _DEAF = frozenset({"SessionEnd", "PreCompact"})
 """Events at which nothing that is printed is read."""
 
+COMMENTED, GROUPED = False, True
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {}
+"""What a new file of settings begins with."""
+
+
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "command": command, "timeout": timeout}
+
 
 def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields: they are the host's."""

@@ -49,6 +49,16 @@ _FIELDS: Mapping[str, str] = {
     "stopReason": "stop_reason",
 }
 
+COMMENTED, GROUPED = False, False
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {"version": 1}
+"""What a new file of settings begins with."""
+
+
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "bash": command, "timeoutSec": timeout}
+
 
 def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields; one that comes as other hosts write it is left."""

@@ -42,6 +42,16 @@ MATCHERS: Mapping[str, str] = {}
 FAILED = 0
 LIMIT = 10_000
 
+COMMENTED, GROUPED = True, False
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {"version": 1}
+"""What a new file of settings begins with."""
+
+
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "command": command, "timeout": timeout}
+
 
 def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields; the folder is often said by the roots of the workspace only."""

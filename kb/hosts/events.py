@@ -142,7 +142,8 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     path = _transcript(payload)
     if not _usable(kb, "PreCompact", path, needed=True):
         return Decision()
-    return Decision(message=report(kb, kb.save_session(path, **_session(payload)._asdict()).verdicts))
+    saved = kb.save_session(path, **_session(payload)._asdict())
+    return Decision(context=saved.compact, message=report(kb, saved.verdicts))
 
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:

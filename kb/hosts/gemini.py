@@ -39,6 +39,16 @@ _READ_AT_ONCE = 2000
 _SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"})
 _BLOCKING = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"})
 
+COMMENTED, GROUPED = True, True
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {}
+"""What a new file of settings begins with."""
+
+
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "name": "kb", "command": command, "timeout": timeout * 1000}
+
 
 def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the payload in kb's fields."""
