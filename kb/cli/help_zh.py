@@ -422,19 +422,33 @@ RECORDS_ZH: dict[str, str] = {
     "Write kb's hooks into the settings of an agent host, take them out, or show them.": (
         "把 kb 的钩子写入智能体宿主的设置、取出或显示。"
     ),
-    "Write kb's hooks into the settings of HOST (claude) and show what that changes; again, it changes nothing.": (
-        "把 kb 的钩子写入 HOST（claude）的设置并显示改动；再次执行不改变任何内容。"
+    "Write kb's hooks into the settings of HOST and show what that changes; again, it changes nothing.": (
+        "把 kb 的钩子写入 HOST 的设置并显示改动；再次执行不改变任何内容。"
     ),
+    "HOST is claude, codex, gemini, copilot, cursor or opencode.": (
+        "HOST 是 claude、codex、gemini、copilot、cursor 或 opencode。"
+    ),
+    "Only these events, separated by commas.": "只安装这些事件，以逗号分隔。",
+    "For opencode: the prompts of these agents instead of the hooks (sisyphus,atlas).": (
+        "用于 opencode：改动这些智能体的提示词，而不是钩子（sisyphus,atlas）。"
+    ),
+    "Write a Claude Code plugin.": "写出 Claude Code 插件。",
+    "Write a folder that is a marketplace of Claude Code with one plugin: kb's hooks for everybody who adds it.": (
+        "写出一个文件夹：它是只有一个插件的 Claude Code 市场，添加它的人都会得到 kb 的钩子。"
+    ),
+    "The folder to write.": "要写出的文件夹。",
+    "How the plugin calls kb-hook.": "插件如何调用 kb-hook。",
+    "Offer kb's MCP server as well.": "同时提供 kb 的 MCP 服务器。",
     "Write the hooks.": "写入钩子。",
-    "In ~/.claude/settings.json (the default).": "写入 ~/.claude/settings.json（默认）。",
-    "In .claude/settings.json of the project around.": "写入所在项目的 .claude/settings.json。",
+    "In the settings of the user (the default).": "写入用户的设置（默认）。",
+    "In the settings of the project around.": "写入所在项目的设置。",
     "Show what would change and change nothing.": "只显示会改变什么。",
     "Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was.": (
         "把 kb 的钩子从 HOST 的设置中取出；其余内容保持原样。"
     ),
     "Take the hooks out.": "取出钩子。",
-    "Show which hooks of kb stand in the settings of the user and of the project around.": (
-        "显示用户与所在项目的设置中有哪些 kb 钩子。"
+    "Show which hooks of kb stand in the settings of the user and of the project around, for every host.": (
+        "显示每个宿主的用户设置与所在项目的设置中有哪些 kb 钩子。"
     ),
     "Show the hooks.": "显示钩子。",
     "Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with.": (
