@@ -52,6 +52,8 @@ class Config(NamedTuple):
     phones: str = "mask"
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
+    guard: str = "warn"
+    writer: str = "kb"
 
     @property
     def masking(self) -> Masking:
@@ -85,6 +87,8 @@ HELP: Mapping[str, str] = {
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
+    "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
+    "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -93,6 +97,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
+    "guard": ("off", "warn", "block"),
+    "writer": ("kb", "direct"),
 }
 
 
