@@ -54,6 +54,8 @@ class Config(NamedTuple):
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
     layout: str = "user"
+    guard: str = "warn"
+    writer: str = "kb"
 
     @property
     def masking(self) -> Masking:
@@ -88,6 +90,8 @@ HELP: Mapping[str, str] = {
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
     "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
+    "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
+    "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -97,6 +101,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
     "layout": ("user", "project"),
+    "guard": ("off", "warn", "block"),
+    "writer": ("kb", "direct"),
 }
 
 

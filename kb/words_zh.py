@@ -1458,4 +1458,59 @@ SESSIONS: dict[str, str] = {
     "{number}. turn {turn}: {what}": "{number}. 第 {turn} 轮 {what}",
 }
 
-ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **MCP, **SESSIONS}
+GUARDING: dict[str, str] = {
+    # the guard
+    "kb: {why}; the memory of this project has not been read for this prompt yet. Next: {step}": (
+        "kb：{why}；本轮还没有读过本项目的记忆。下一步：{step}"
+    ),
+    "kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}": (
+        "kb：{why}，而本轮没有读过本项目的记忆。下一步：{step}"
+    ),
+    "{variable} is {value}; known: {modes}; warn holds": "{variable} 的值是 {value}；可用：{modes}；按 warn 处理",
+    "kb: {why}. Next: {step}": "kb：{why}。下一步：{step}",
+    "{path} holds records, and only kb writes them": "{path} 存放记录，只有 kb 可以写",
+    "hand it to kb: kb write": "交给 kb：kb write",
+    "{path} holds archived sessions, and only kb writes them": "{path} 存放会话存档，只有 kb 可以写",
+    "let kb archive it: kb archive": "让 kb 存档：kb archive",
+    "{path} is kb's own state": "{path} 是 kb 自己的状态",
+    "ask the person; kb doctor --fix mends what is broken": "请问用户；损坏之处用 kb doctor --fix 修复",
+    "{path} is in the memory bank, and only its writer writes it": "{path} 在记忆库里，只有它的写入者可以写",
+    "{path} has a block that a tool writes, and this would change it": "{path} 里有工具维护的区块，此操作会改动它",
+    "change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END": (
+        "只改 MACHINE_BLOCK_START 与 MACHINE_BLOCK_END 之外的内容"
+    ),
+    "this runs a program that names {path}, where only kb writes": "此操作运行的程序提到 {path}，那里只有 kb 可以写",
+    "kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no": (
+        "kb：“{words}”只能由用户来说。下一步：请用户回复 mb:write 或 mb:no"
+    ),
+    "kb: {path} holds the settings of the knowledge base, its guard among them": (
+        "kb：{path} 是知识库的设置，守卫的设置也在其中"
+    ),
+    "read {path}": "读 {path}",
+    "run: {command}": "运行：{command}",
+    "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
+    # risk
+    "its keys are: {keys}": "可用的键：{keys}",
+    "{path} is changed": "要改动 {path}",
+    "{count} files are changed at once": "一次改动 {count} 个文件",
+    "more files are changed at once than can be told": "一次改动的文件多到无法确定",
+    "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
+    "{value} is no path of the project": "{value} 不是项目里的路径",
+    "did you mean {key}?": "是不是想写 {key}？",
+    "0, or a number from 2": "0，或不小于 2 的数",
+    "{key}: {help}": "{key}：{help}",
+    "a list of paths": "路径列表",
+}
+
+ROOMS: tuple[dict[str, str], ...] = (
+    GROUND,
+    RULES,
+    CHECKING,
+    GUARDING,
+    KNOWLEDGE,
+    STORE,
+    DOORS,
+    MCP,
+    SESSIONS,
+)
+ZH: dict[str, str] = {english: chinese for room in ROOMS for english, chinese in room.items()}
