@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conftest import DAY, git
 from talk import ZH, transcript
 
-from kb import doctor
+from kb import doctor, settingsfile
 from kb.cli.doctor import command
 from kb.hosts import claude, events, install
 from kb.knowledge import KnowledgeBase, failures
@@ -61,7 +61,7 @@ def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
 
 def put_hooks(environment: dict[str, str], program: str) -> Path:
     path = Path(environment["HOME"], ".claude", "settings.json")
-    install.apply(install.installation(claude, str(path), program, environment), environment)
+    settingsfile.apply(install.installation(claude, str(path), program, environment), environment)
     return path
 
 
@@ -320,7 +320,7 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
 ) -> None:
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
-    install.apply(install.installation(claude, str(path), alien, environment), environment)
+    settingsfile.apply(install.installation(claude, str(path), alien, environment), environment)
     assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
 

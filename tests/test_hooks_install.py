@@ -13,9 +13,10 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kb import jsontext, settingsfile
 from kb.cli.hooks import command
 from kb.errors import BadInput, UnknownId
-from kb.hosts import EVENTS, claude, install, jsontext
+from kb.hosts import EVENTS, claude, install
 
 PROGRAM = "/opt/my tools/bin/kb-hook"
 
@@ -65,17 +66,17 @@ def written(path: Path, text: str | None) -> bytes | None:
     return text.encode()
 
 
-def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> install.Change:
+def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> settingsfile.Change:
     change = install.installation(claude, str(path), program, environment)
     if change.is_one:
-        install.apply(change, environment)
+        settingsfile.apply(change, environment)
     return change
 
 
-def remove_hooks(path: Path, environment: dict[str, str]) -> install.Change:
+def remove_hooks(path: Path, environment: dict[str, str]) -> settingsfile.Change:
     change = install.removal(str(path), environment)
     if change.is_one:
-        install.apply(change, environment)
+        settingsfile.apply(change, environment)
     return change
 
 
@@ -187,7 +188,7 @@ def test_what_cannot_be_put_in_place_leaves_nothing_behind(path: Path, environme
     change = install.installation(claude, str(path), PROGRAM, environment)
     (path / "in the way").mkdir(parents=True)
     with pytest.raises(OSError):
-        install.apply(change, environment)
+        settingsfile.apply(change, environment)
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -222,7 +223,7 @@ def test_settings_stand_where_the_host_looks(tmp_path: Path) -> None:
     assert claude.settings_file("/p", {"HOME": "/h"}) == "/p/.claude/settings.json"
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)
-    assert install.project_around(str(tmp_path / "a" / "b")) == str(tmp_path)
+    assert settingsfile.project_around(str(tmp_path / "a" / "b")) == str(tmp_path)
 
 
 # -- JSON as text ----------------------------------------------------------------------------------

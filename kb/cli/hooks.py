@@ -16,7 +16,7 @@ from kb.words import Said, say
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.hosts.install import Change
+    from kb.settingsfile import Change
 
 
 @click.group(short_help="Connect an agent host.")
@@ -91,7 +91,7 @@ def show(as_json: bool) -> None:
 
 
 def _project(is_user: bool, is_project: bool) -> str:
-    from kb.hosts.install import project_around
+    from kb.settingsfile import project_around
 
     if is_user and is_project:
         raise usage(say("give --user or --project, not both"))
@@ -99,7 +99,7 @@ def _project(is_user: bool, is_project: bool) -> str:
 
 
 def _carry_out(change: Change, *, dry_run: bool, nothing: Said, done: Said) -> None:
-    from kb.hosts.install import apply
+    from kb.settingsfile import apply
 
     if not change.is_one:
         click.echo(nothing.in_language(language_in_use()), err=True)

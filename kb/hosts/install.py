@@ -1,14 +1,10 @@
 """Connect an agent host: write kb's hooks into its settings and take them out again.
 
-Only kb's own entries are touched. What the file was before is kept in the user's state folder, so that taking the
-hooks out gives back its bytes when nobody has changed it since.
+Only kb's own entries are touched.
 """
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import hashlib
 import json
 import math
 import os
@@ -17,9 +13,10 @@ import sys
 from collections.abc import Mapping
 from types import ModuleType
 
+from kb import jsontext
 from kb.errors import BadInput, UnknownId
-from kb.home import state_home
-from kb.hosts import EVENTS, claude, jsontext
+from kb.hosts import EVENTS, claude
+from kb.settingsfile import MEND, Change, content, encoded, json_in, original, project_around
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -29,24 +26,9 @@ if TYPE_CHECKING:
 HOSTS: Mapping[str, ModuleType] = {"claude": claude}
 """The hosts kb can be connected to. A host is a module with TIMEOUTS, MATCHERS, `settings_file` and `rendered`."""
 PROGRAM = "kb-hook"
+PART = "hooks"
+"""The name of kb's part of a settings file."""
 _WORDS: Mapping[str, str] = {name: word for word, name in EVENTS.items()}
-
-
-class Change(NamedTuple):
-    """What is to become of a settings file."""
-
-    path: str
-    before: bytes | None
-    """None where there is no file."""
-    after: bytes | None
-    """None where there is to be none."""
-    origin: bytes | None = None
-    """What the file was, or would have been, without kb's hooks."""
-
-    @property
-    def is_one(self) -> bool:
-        """Whether anything changes."""
-        return self.before != self.after
 
 
 class Hook(NamedTuple):
@@ -74,16 +56,6 @@ def settings_files(host: str, folder: str, environment: Mapping[str, str]) -> li
     return list(dict.fromkeys(map(os.path.realpath, files)))
 
 
-def project_around(folder: str) -> str:
-    """Return the top of the git work tree around *folder*, or *folder* where there is none."""
-    place = os.path.abspath(folder)
-    while not os.path.exists(os.path.join(place, ".git")):
-        if place == os.path.dirname(place):
-            return os.path.abspath(folder)
-        place = os.path.dirname(place)
-    return place
-
-
 def agent_command() -> str:
     """Return the `kb-hook` that belongs to the running Python."""
     beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
@@ -103,56 +75,29 @@ def wanted(host: ModuleType, program: str) -> list[Hook]:
 
 def hooks_in(path: str) -> list[Hook]:
     """Return kb's hooks in the settings file *path*; raise BadInput for a file that is not such settings."""
-    text = _text(_bytes(path) or b"", path)
+    text = _text(content(path) or b"", path)
     return [hook for _, _, _, hook in _ours(text)] if text.strip() else []
-
-
-def _bytes(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=path) from None
 
 
 def _text(data: bytes, path: str) -> str:
     """Return settings as text, proved to be of the form that hooks are kept in."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(say("not valid UTF-8"), path=path, line=line, hint=_MEND) from None
-    if not text.strip():
-        return text
-    try:
-        settings = json.loads(text)
-    except json.JSONDecodeError as error:
-        problem = say("not valid JSON: {problem}", problem=error.msg)
-        raise BadInput(problem, path=path, line=error.lineno, hint=_MEND) from None
-    except RecursionError:
-        raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=_MEND) from None
-    _prove(settings, text, path)
+    text, settings = json_in(data, path)
+    if text.strip():
+        _prove(settings, text, path)
     return text
 
 
-_MEND = say("mend the file and try again; nothing was changed")
-
-
-def _prove(settings: object, text: str, path: str) -> None:
-    """Raise BadInput where the settings, their hooks, or an event's hooks are of another kind than the host reads."""
-    if not isinstance(settings, dict):
-        raise BadInput(say("the settings are no JSON object"), path=path, line=1, hint=_MEND)
+def _prove(settings: dict[str, Any], text: str, path: str) -> None:
+    """Raise BadInput where the hooks or an event's hooks are of another kind than the host reads."""
     place = jsontext.member(text, jsontext.top(text), "hooks")
     if place is None:
         return
     if not isinstance(settings["hooks"], dict):
-        raise BadInput(say("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=_MEND)
+        raise BadInput(say("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=MEND)
     for event in jsontext.inside(text, place.at):
         if not isinstance(json.loads(text[event.at : event.end]), list):
             problem = say("the hooks of {event} are no list", event=event.key)
-            raise BadInput(problem, path=path, line=_line(text, event.start), hint=_MEND)
+            raise BadInput(problem, path=path, line=_line(text, event.start), hint=MEND)
 
 
 def _line(text: str, at: int) -> int:
@@ -241,38 +186,33 @@ def _without(text: str, event: str, number: int, place: int) -> str:
 
 def installation(host: ModuleType, path: str, program: str, environment: Mapping[str, str]) -> Change:
     """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
-    before = _bytes(path)
+    before = content(path)
     text = _text(before or b"", path)
     hooks = wanted(host, program)
     if text.strip() and sorted(hook for _, _, _, hook in _ours(text)) == sorted(hooks):
-        return Change(path, before, before)
-    is_known, origin = _origin(path, before, environment)
+        return Change(path, before, before, PART)
+    is_known, origin = original(path, PART, before, environment)
     if not is_known:
-        origin = None if before is None else _joined(before, without_hooks(text))
-    return Change(
-        path, before, _proved(origin, path, with_hooks(_text(origin or b"", path), hooks), len(hooks)), origin
-    )
+        origin = None if before is None else encoded(without_hooks(text), before)
+    after = _proved(origin, path, with_hooks(_text(origin or b"", path), hooks), len(hooks))
+    return Change(path, before, after, PART, origin, stands=True)
 
 
 def removal(path: str, environment: Mapping[str, str]) -> Change:
     """Return what taking kb's hooks out changes in the settings *path*: all of it back where nothing else changed."""
-    before = _bytes(path)
+    before = content(path)
     text = _text(before or b"", path)
     if before is None or not text.strip() or not _ours(text):
-        return Change(path, before, before)
-    is_known, origin = _origin(path, before, environment)
-    return Change(path, before, origin if is_known else _proved(before, path, without_hooks(text), 0))
-
-
-def _joined(before: bytes, text: str) -> bytes:
-    return (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + text.encode()
+        return Change(path, before, before, PART)
+    is_known, origin = original(path, PART, before, environment)
+    return Change(path, before, origin if is_known else _proved(before, path, without_hooks(text), 0), PART)
 
 
 def _proved(origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
     if len(_ours(text)) != hooks or _others(text) != _others(_text(origin or b"", path)):
-        raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=_MEND)
-    return _joined(origin or b"", text)
+        raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=MEND)
+    return encoded(text, origin)
 
 
 def _others(text: str) -> dict[str, Any]:
@@ -281,67 +221,3 @@ def _others(text: str) -> dict[str, Any]:
     settings: dict[str, Any] = json.loads(left) if left.strip() else {}
     hooks = {event: groups for event, groups in settings.pop("hooks", {}).items() if groups}
     return {**settings, **({"hooks": hooks} if hooks else {})}
-
-
-def apply(change: Change, environment: Mapping[str, str]) -> None:
-    """Write what *change* says, whole or not at all; links are followed and permissions kept."""
-    path = os.path.realpath(change.path)
-    if change.after is None:
-        os.unlink(path)
-    else:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
-    _remember(change, environment)
-
-
-def _replace(path: str, data: bytes, rights: int | None) -> None:
-    """Write a file whole or not at all, with these *rights* from its first byte on: settings may hold secrets."""
-    beside = f"{path}.kb-{os.getpid()}"
-    try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, rights or 0o666), "wb") as file:
-            if rights is not None:
-                os.chmod(beside, rights)
-            file.write(data)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
-
-
-def _memory(path: str, environment: Mapping[str, str]) -> str:
-    """Return the file that keeps what *path* was before: in the user's state folder, for no one else to read."""
-    mark = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
-    return os.path.join(state_home(environment), "hooks", f"{mark}.json")
-
-
-def _remember(change: Change, environment: Mapping[str, str]) -> None:
-    memory = _memory(change.path, environment)
-    if change.after is None or not hooks_in(change.path):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(memory)
-        return
-    value = {
-        "path": os.path.realpath(change.path),
-        "after": hashlib.sha256(change.after).hexdigest(),
-        "before": None if change.origin is None else change.origin.decode(),
-    }
-    os.makedirs(os.path.dirname(memory), mode=0o700, exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(memory)
-    file = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(file, "w", encoding="utf-8", newline="") as opened:
-        json.dump(value, opened, ensure_ascii=False)
-
-
-def _origin(path: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
-    """Return whether it is known what *path*, unchanged since kb wrote it, was before; and what that was."""
-    try:
-        with open(_memory(path, environment), encoding="utf-8", newline="") as file:
-            kept = json.load(file)
-        before = kept["before"]
-        if now is None or kept["after"] != hashlib.sha256(now).hexdigest():
-            return False, None
-        return True, None if before is None else str(before).encode()
-    except (OSError, ValueError, KeyError, TypeError):
-        return False, None

@@ -44,8 +44,8 @@ ENGINE = "assets/kb-search-engine.js"
 FILTERS = "assets/kb-find.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
-GRAPH_SCRIPT = "assets/kb-graph.js"
-"""Loaded by the script above, where there is a map."""
+LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-words.js")
+"""Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
 _INLINE = regex(r"(?s)<script>(.*?)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
@@ -203,7 +203,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, ENGINE, content=script))
-        for uri in (STYLE, SCRIPT, GRAPH_SCRIPT, SEARCH, FILTERS):
+        for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
             files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
 
     @event_priority(-100)
