@@ -40,7 +40,7 @@ _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 SEARCH = "assets/kb-search.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
-LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-words.js")
+LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
 """Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
 _INLINE = regex(r"(?s)<script>(.*?)</script>")
