@@ -1068,6 +1068,7 @@ DOORS: dict[str, str] = {
     "by {names}": "作者：{names}",
     "changed {day}": "修改于 {day}",
     "Propose a change": "提出修改",
+    "Why it was opened": "提出的理由",
     "Copy": "复制",
     "Dangling paths": "失效路径",
     "Stale records": "陈旧记录",

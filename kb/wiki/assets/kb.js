@@ -51,7 +51,7 @@
       const wanted = kb.folded(field.value).split(/\s+/).filter(Boolean);
       for (const row of rows) row.hidden = !wanted.every(word => words.get(row).includes(word));
     });
-    tables[0].closest(".md-typeset__scrollwrap, table").before(field);
+    document.querySelector(".md-content h1, h1").after(field);
     for (const table of tables) kb.sortable(table, (column, up) => {
       const text = row => row.cells[column].textContent;
       const order = (a, b) => text(a).localeCompare(text(b), undefined, { numeric: true }) * (up ? 1 : -1);
