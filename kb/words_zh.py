@@ -1080,9 +1080,9 @@ DOORS: dict[str, str] = {
     "What was decided, what must hold and what went wrong, as people and agents wrote it down.": (
         "人与智能体写下的：决定了什么，什么必须遵守，哪里出过问题。"
     ),
-    "Records: {records} · Projects: {projects}": "记录：{records} · 项目：{projects}",
-    " · Sessions: {sessions}": " · 会话：{sessions}",
-    "{told} {count}{sessions}": "{told}{count}{sessions}",
+    "Records: {records}": "记录：{records}",
+    "Projects: {projects}": "项目：{projects}",
+    "Sessions: {sessions}": "会话：{sessions}",
     "How decisions replaced each other": "决策的更替",
     "The latest decisions, each joined to the one it replaced": "最近的决策，以弧线连到被取代者",
     "By month": "按月",
@@ -1090,6 +1090,7 @@ DOORS: dict[str, str] = {
     "by {names}": "作者：{names}",
     "changed {day}": "修改于 {day}",
     "Propose a change": "提出修改",
+    "Why it was opened": "提出的理由",
     "Copy": "复制",
     "Dangling paths": "失效路径",
     "Stale records": "陈旧记录",
