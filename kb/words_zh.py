@@ -769,6 +769,10 @@ DOORS: dict[str, str] = {
     "hooks taken out of {path}": "已从 {path} 移除钩子",
     "no hooks are installed; see: kb hooks install claude": "没有安装钩子；见：kb hooks install claude",
     "give --user or --project, not both": "--user 与 --project 只能给一个",
+    # context, pack, route, memory, agents
+    "records that had no room: {n}": "放不下的记录：{n} 条",
+    "nothing recorded is about this": "没有与此相关的记录",
+    "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
     # verify
     "there is no such folder": "没有这个目录",
     "it does not say how it is verified": "该记录没有写明如何验证",

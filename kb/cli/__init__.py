@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compact": ("compact", "Show the running session in its compact form."),
     "expand": ("expand", "Show the running session in its expanded form."),
     "form": ("form", "Print a session in one of its three forms."),
-    "context": ("context", "Tell how full an agent's context is."),
+    "context": ("context", "Build an agent's context, or tell how full it is."),
     "prune": ("prune", "Prune a session's transcript."),
     "check": ("check", "Check the records."),
     "purge-secret": ("purge_secret", "Prepare the removal of a secret."),

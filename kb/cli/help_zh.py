@@ -37,7 +37,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Show the running session in its compact form.": "以缩形态显示当前会话。",
     "Show the running session in its expanded form.": "以巨形态显示当前会话。",
     "Print a session in one of its three forms.": "以三态之一显示会话。",
-    "Tell how full an agent's context is.": "显示上下文使用情况。",
+    "Build an agent's context, or tell how full it is.": "拼装上下文，或显示其使用情况。",
     "Prune a session's transcript.": "修剪会话的转录文件。",
     "Check the records.": "检查记录。",
     "Prepare the removal of a secret.": "准备清除泄露的机密。",
@@ -111,7 +111,18 @@ FORMS_ZH: dict[str, str] = {
         "agent-start（缩）、handover（常）或 debug（巨）。"
     ),
     "How full the context is, to choose the form by.": "上下文使用百分比，据此选择形态。",
-    "Tell how full the context of an agent is, and what that calls for.": "显示上下文使用情况，以及该做什么。",
+    "Build what an agent is given to work with, or tell how full its context is.": (
+        "拼装交给智能体的上下文，或显示上下文使用情况。"
+    ),
+    "Print the records that answer a question, within a budget.": "在预算内显示回答问题的记录。",
+    "Print the records that answer a question, within a budget of tokens: whole ones or their short forms.": (
+        "在 token 预算内显示回答问题的记录：完整的或缩略的。"
+    ),
+    "The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question, "
+    "nothing is printed.": "最相关的在前，不截断任何一条，绝不超出预算。没有相关记录时什么也不显示。",
+    "What the work is about.": "工作的内容。",
+    "Tokens, at most.": "token 上限。",
+    "Only this kind.": "只要这一类型。",
     "Tell how full the context is.": "显示上下文使用情况。",
     "Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.": (
         "按 TRANSCRIPT 的 usage 字段显示上下文使用情况，以及该做什么。"
