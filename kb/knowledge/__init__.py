@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kb.knowledge.write.inbox import Held
     from kb.reading.context import Context
     from kb.reading.hints import Hint
+    from kb.reading.pack import Pack
     from kb.store.git.history import Change
 
 
@@ -375,6 +376,12 @@ class KnowledgeBase:
         from kb.knowledge.recall.context import build
 
         return build(self, query, budget=budget, wanted=wanted, project=project)
+
+    def pack(self, question: str, *, folder: str = "") -> Pack:
+        """Return what is known of *question*, with verbatim evidence, open questions and conflicts with the code."""
+        from kb.knowledge.recall.pack import build
+
+        return build(self, question, folder=folder)
 
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
         """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""
