@@ -54,6 +54,8 @@ class Config(NamedTuple):
     wiki_sessions: str = "hide"
     guard: str = "warn"
     writer: str = "kb"
+    proposals: str = "ask"
+    approval: str = "gate"
 
     @property
     def masking(self) -> Masking:
@@ -89,6 +91,8 @@ HELP: Mapping[str, str] = {
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
     "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
     "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
+    "proposals": 'Whether the person is asked to keep what looks worth it: "ask" or "off".',
+    "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -99,6 +103,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "wiki_sessions": ("hide", "show"),
     "guard": ("off", "warn", "block"),
     "writer": ("kb", "direct"),
+    "proposals": ("ask", "off"),
+    "approval": ("gate", "person"),
 }
 
 

@@ -31,6 +31,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
     "Print an archived session to go on from.": "显示归档会话，以便继续。",
