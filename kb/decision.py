@@ -27,6 +27,8 @@ class Decision(NamedTuple):
     """What the tool is given in the place of its input, as a whole; None to leave it."""
     updated_output: Any = None
     """What the tool has answered in the place of its output, in the same shape; None to leave it."""
+    updated_note: str = ""
+    """What the model is told of these changes where the host makes them."""
 
     @property
     def told_model(self) -> str:
@@ -37,6 +39,11 @@ class Decision(NamedTuple):
     def told_person(self) -> str:
         """All that the person is told beside a permission."""
         return _together(self.message, self.reason if self.permission == WARN else "")
+
+    @property
+    def changes_input_silently(self) -> bool:
+        """Whether the input changes and the model need not be told: not every host can tell it before a call."""
+        return self.updated_input is not None and not self.updated_note
 
 
 def _together(*texts: str) -> str:
@@ -55,4 +62,5 @@ def joined(*decisions: Decision) -> Decision:
         "\n".join(one.message for one in decisions if one.message),
         inputs[-1] if inputs else None,
         outputs[-1] if outputs else None,
+        "\n".join(one.updated_note for one in decisions if one.updated_note),
     )

@@ -1,15 +1,17 @@
-"""Edit JSON as text: what is not meant to change keeps its bytes, order and layout."""
+"""Edit JSON as text: what is not meant to change keeps its bytes, order, layout and comments."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kb.values import NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 class Value(NamedTuple):
@@ -23,9 +25,15 @@ class Value(NamedTuple):
     key: str = ""
 
 
+@lru_cache(maxsize=4)
+def plain(text: str) -> str:
+    """Return *text* with spaces in the place of its comments, so that every place in it stays where it is."""
+    return _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
+
+
 def inside(text: str, at: int) -> list[Value]:
     """Return the members of the object, or the items of the list, that begins at *at* in a valid JSON *text*."""
-    return list(_inside(text, at))
+    return list(_inside(plain(text), at))
 
 
 def _inside(text: str, at: int) -> Iterator[Value]:
@@ -49,7 +57,7 @@ def _past(text: str, at: int) -> int:
 
 def top(text: str) -> int:
     """Return where the value of a valid JSON *text* begins."""
-    return _past(text, 0)
+    return _past(plain(text), 0)
 
 
 def member(text: str, at: int, key: str) -> Value | None:
@@ -61,7 +69,7 @@ def added(text: str, at: int, value: object, key: str = "") -> str:
     """Return *text* with *value* as the last in the object (under *key*) or list that begins at *at*."""
     unit, newline = layout(text)
     values = inside(text, at)
-    end = _DECODER.raw_decode(text, at)[1] - 1
+    end = _DECODER.raw_decode(plain(text), at)[1] - 1
     outer = _margin(text, at)
     inner = outer + unit
     shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + inner)
@@ -69,18 +77,35 @@ def added(text: str, at: int, value: object, key: str = "") -> str:
     if values:
         last = values[-1]
         inner = _margin(text, last.start) if newline in text[at : last.start] else inner
-        return text[: last.end] + "," + newline + inner + entry + text[last.end :]
-    return text[: at + 1] + newline + inner + entry + newline + outer + text[end:]
+        told, space = _split(text[last.end : end])
+        return text[: last.end] + "," + told + newline + inner + entry + space + text[end:]
+    told, _ = _split(text[at + 1 : end])
+    return text[: at + 1] + told + newline + inner + entry + newline + outer + text[end:]
 
 
 def without(text: str, at: int, number: int) -> str:
     """Return *text* without the member or item *number* of the object or list that begins at *at*."""
     values = inside(text, at)
+    gone = values[number]
     if len(values) == 1:
-        return text[: at + 1] + text[_DECODER.raw_decode(text, at)[1] - 1 :]
+        end = _DECODER.raw_decode(plain(text), at)[1] - 1
+        told = _split(text[at + 1 : gone.start])[0] + _split(text[gone.end : end])[0]
+        return text[: at + 1] + (told + text[gone.end + len(text[gone.end : end].rstrip()) :] if told else text[end:])
     if number:
-        return text[: values[number - 1].end] + text[values[number].end :]
-    return text[: values[0].start] + text[values[1].start :]
+        before = values[number - 1].end
+        return text[:before] + _split(_without_comma(text[before : gone.start]))[0] + text[gone.end :]
+    return text[: gone.start] + _without_comma(text[gone.end : values[1].start]).lstrip() + text[values[1].start :]
+
+
+def _split(between: str) -> tuple[str, str]:
+    """Return the comments in *between*, which holds nothing else, and the space behind them."""
+    told = between.rstrip()
+    return told, between[len(told) :]
+
+
+def _without_comma(between: str) -> str:
+    at = plain(between).index(",")
+    return between[:at] + between[at + 1 :]
 
 
 def layout(text: str) -> tuple[str, str]:

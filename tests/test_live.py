@@ -130,7 +130,7 @@ def test_what_is_short_enough_or_strange_stays(root: Path, tool: str, response: 
 def test_no_key_is_printed_that_the_host_does_not_list() -> None:
     decision = Decision(context="told", updated_input={"a": 1}, updated_output={"a": 1})
     for event, listed in {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput", "Stop": ""}.items():
-        output = json.loads(claude.rendered(event, decision) or "{}")
+        output = json.loads(claude.rendered(event, decision, {}) or "{}")
         said = output.get("hookSpecificOutput", {})
         assert set(said) == ({"hookEventName", "additionalContext", listed} if listed else set())
 

@@ -16,6 +16,8 @@ SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart", "PreT
 """Events whose answer may carry text to the model; what others print is discarded by the host."""
 BLOCKING = frozenset({"UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"})
 """Events that are stopped, or gone on with, by a reason and no permission."""
+_CHANGES: Mapping[str, str] = {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput"}
+"""Events whose answer may put something in the place of what a tool is given, or of what it answered."""
 LIMIT = 10_000
 """The host cuts every text at so many characters."""
 TIMEOUTS: Mapping[str, int] = {
@@ -39,23 +41,44 @@ TOUCHING = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp
 """The tools that read or write files."""
 MATCHERS: Mapping[str, str] = {"PreToolUse": TOUCHING, "PostToolUse": "Glob|Grep"}
 """The tools at which an event is wanted; at others the host need not call."""
+EVENTS: Mapping[str, str] = {event: event for event in TIMEOUTS}
+"""Every event by the host's name, with kb's."""
+FAILED = 1
+"""The exit code where kb failed: the host goes on and shows it."""
+
+COMMENTED, GROUPED = False, True
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {}
+"""What a new file of settings begins with."""
 
 
-def rendered(event: str, decision: Decision) -> str:
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "command": command, "timeout": timeout}
+
+
+def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload in kb's fields: they are this host's."""
+    return dict(payload)
+
+
+def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints for *decision*, or "" for nothing to say."""
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
+    context = decision.told_model
     if decision.permission in (ALLOW, ASK, DENY) and event == "PreToolUse":
         said["permissionDecision"] = decision.permission
         said["permissionDecisionReason"] = decision.reason[:LIMIT]
     elif decision.permission == DENY and event in BLOCKING:
         output |= {"decision": "block", "reason": decision.reason[:LIMIT]}
-    if decision.told_model and event in SPEAKING:
-        said["additionalContext"] = decision.told_model[:LIMIT]
-    if decision.updated_input is not None and event == "PreToolUse":
-        said["updatedInput"] = decision.updated_input
-    if decision.updated_output is not None and event == "PostToolUse":
-        said["updatedToolOutput"] = decision.updated_output
+    change = _CHANGES.get(event)
+    value = decision.updated_input if event == "PreToolUse" else decision.updated_output
+    if change and value is not None and decision.permission not in (ASK, DENY):
+        said[change] = value
+        context = "\n\n".join(filter(None, (context, decision.updated_note)))
+    if context and event in SPEAKING:
+        said["additionalContext"] = context[:LIMIT]
     if said:
         output["hookSpecificOutput"] = {"hookEventName": event, **said}
     if decision.told_person:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.decision import Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
+from kb.hosts.deadline import Late
 from kb.knowledge import KnowledgeBase, failures
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -44,7 +45,7 @@ def answered(event: str, payload: Mapping[str, Any], root: str) -> Decision:
             made = _handled(event, payload, root)
         except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built anew
             made = _handled(event, payload, root)
-    except Exception:
+    except (Exception, Late):
         if event in SAVING:
             _keep_for_later(payload, root)
         raise
@@ -77,7 +78,7 @@ class _Session(NamedTuple):
 
 
 def _session(payload: Mapping[str, Any]) -> _Session:
-    return _Session(_text(payload, "session_id"), _text(payload, "cwd"))
+    return _Session(_text(payload, "session_id"), _text(payload, "cwd"), _text(payload, "host") or "claude")
 
 
 def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -155,7 +156,8 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     path = _transcript(payload)
     if not _usable(kb, "PreCompact", path, needed=True):
         return Decision()
-    return Decision(message=report(kb, kb.save_session(path, **_session(payload)._asdict()).verdicts))
+    saved = kb.save_session(path, **_session(payload)._asdict())
+    return Decision(context=saved.compact, message=report(kb, saved.verdicts))
 
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -185,7 +187,7 @@ def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = F
 
     try:
         return lights.lit(kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
-                          folder=_text(payload, "cwd"), host="claude", only_told=only_told)  # fmt: skip
+                          folder=_text(payload, "cwd"), host=_session(payload).host, only_told=only_told)  # fmt: skip
     except (KbError, OSError) as error:
         remember_failure(kb.root, "context use", error)
         return None
@@ -225,7 +227,7 @@ def _read_in_parts(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     made = None
     if payload.get("tool_name") == "Read" and isinstance(given, dict) and isinstance(path, str):
         made = part_of_file(kb, given, lines_in(path, _COUNTED)) if given.get("limit") is None else None
-    return Decision(context=kb.words(made.note), updated_input=made.value) if made else Decision()
+    return Decision(updated_input=made.value, updated_note=kb.words(made.note)) if made else Decision()
 
 
 def _guarded(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -251,8 +253,15 @@ def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     given, tool = payload.get("tool_input"), _text(payload, "tool_name")
     made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
                           transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
-    shorter = Decision(context=kb.words(made.note), updated_output=made.value) if made else Decision()
+    shorter = Decision(updated_output=made.value, updated_note=kb.words(made.note)) if made else Decision()
     return joined(shorter, _lit_at_tool(kb, payload))
+
+
+def messages(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Prune the messages that go to the model, where a host hands them over."""
+    from kb.knowledge.session.live import edits
+
+    return Decision(updated_output=edits(kb, payload.get("messages"), begun=payload.get("pruning") is True) or None)
 
 
 Look = Callable[[KnowledgeBase, Mapping[str, "Any"]], Decision]
@@ -271,6 +280,7 @@ HANDLERS: Mapping[str, Look] = {
     "SessionEnd": session_end,
     "PreToolUse": pre_tool,
     "PostToolUse": post_tool,
+    "Messages": messages,
 }
 SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 """Events at whose failure the session is spooled, or what its sub-agent said is put off."""

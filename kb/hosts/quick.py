@@ -33,7 +33,8 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
         usual = not os.path.exists(os.path.join(root, SETTINGS))
         return not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
     if event == "PostToolUse":
-        short = payload.get("tool_name") not in SEARCHES or _is_short(payload.get("tool_response"))
+        tool = payload.get("tool_name")
+        short = not isinstance(tool, str) or tool not in SEARCHES or _is_short(payload.get("tool_response"))
         return short and not _fills_up(payload, root)
     return False
 

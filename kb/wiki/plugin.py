@@ -40,8 +40,8 @@ _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 SEARCH = "assets/kb-search.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
-GRAPH_SCRIPT = "assets/kb-graph.js"
-"""Loaded by the script above, where there is a map."""
+LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-words.js")
+"""Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
 _INLINE = regex(r"(?s)<script>(.*?)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
@@ -198,7 +198,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, SEARCH, content=script))
-        for uri in (STYLE, SCRIPT, GRAPH_SCRIPT):
+        for uri in (STYLE, SCRIPT, *LATER):
             files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
 
     @event_priority(-100)
