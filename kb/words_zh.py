@@ -816,6 +816,7 @@ DOORS: dict[str, str] = {
     "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
         "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
     ),
+    "{tokens} tokens, {count} 字": "{tokens} 个 token，{count} 字",
     "nothing recorded is about this": "没有与此相关的记录",
     "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
     "give a question": "请给出问题",
@@ -1531,6 +1532,28 @@ GUARDING: dict[str, str] = {
     "0, or a number from 2": "0，或不小于 2 的数",
     "{key}: {help}": "{key}：{help}",
     "a list of paths": "路径列表",
+    # proposals
+    "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
+    "kb proposal confirm --code {code}": (
+        "kb：值得留下吗？回复 mb:write 写入，mb:no 放弃（mb:write {number} 只写其中一条）；"
+        "在终端：kb proposal confirm --code {code}"
+    ),
+    "kb: nothing is proposed here; see: kb proposal list": "kb：这里没有待确认的提议；见：kb proposal list",
+    "kb: dropped; it is not proposed again: {titles}": "kb：已放弃，不会再次提议：{titles}",
+    "kb: the person confirmed; this was written:": "kb：用户已确认，写入了：",
+    "this is not the code that was shown": "这不是显示过的确认码",
+    "only a person may decide on a proposal": "只有用户本人可以裁决提议",
+    "answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE": (
+        "在会话里回复 mb:write 或 mb:no，或运行：kb proposal confirm --code CODE"
+    ),
+    "no proposal, or more than one, is named {name}": "没有或不止一条提议名为 {name}",
+    "see: kb proposal list": "见：kb proposal list",
+    "nothing is proposed": "没有待确认的提议",
+    "all of this was proposed before": "这些都已经提议过了",
+    "write this?": "写入吗？",
+    "drop this?": "放弃吗？",
+    "it waits for a person": "等待用户本人确认",
+    "answer mb:write in the session, or: kb inbox promote": "在会话里回复 mb:write，或运行：kb inbox promote",
 }
 
 ROOMS: tuple[dict[str, str], ...] = (

@@ -24,6 +24,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
     "Print an archived session to go on from.": "显示归档会话，以便继续。",
@@ -505,6 +506,31 @@ RECORDS_ZH: dict[str, str] = {
         "标记之间留有冲突，大于 128：什么也没写。"
     ),
 }
+PROPOSALS_ZH: dict[str, str] = {
+    "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
+        "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
+    ),
+    "List what is proposed.": "列出待确认的提议。",
+    "List what is proposed and not decided: name, kind and title.": "列出尚未裁决的提议：名称、类型、标题。",
+    "Print one proposal.": "显示一条提议。",
+    "Print one proposal with what it would write and what became of it, as JSON.": (
+        "以 JSON 显示一条提议：会写入什么，结果如何。"
+    ),
+    "Propose candidates.": "提议候选。",
+    "Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn.": (
+        "提议 JSON 文件或标准输入（-）里的候选；本轮结束时询问用户。"
+    ),
+    "The session at whose next turn the person is asked (default: any).": "在哪个会话的下一轮询问用户（默认：任意）。",
+    "Write what is proposed.": "写入提议的内容。",
+    "Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown.": (
+        "写入提议的内容（NAME，或全部）。须由用户本人操作：在终端里，或用显示过的确认码。"
+    ),
+    "Drop what is proposed.": "放弃提议的内容。",
+    "Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does.": (
+        "放弃提议的内容（NAME，或全部），不会再次提议。与 confirm 一样须由用户本人操作。"
+    ),
+    "The code that was shown with the proposal.": "随提议显示的确认码。",
+}
 MCP_ZH: dict[str, str] = {
     "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
         "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
@@ -529,4 +555,12 @@ MCP_ZH: dict[str, str] = {
         "从 CLIENT 的设置中移除 kb 的服务器；原有的和其他的内容保持不变。"
     ),
 }
-HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH, **MCP_ZH}
+HELP_ZH: dict[str, str] = {
+    **COMMANDS_ZH,
+    **RECORDS_ZH,
+    **SESSIONS_ZH,
+    **FORMS_ZH,
+    **PRUNING_ZH,
+    **MCP_ZH,
+    **PROPOSALS_ZH,
+}
