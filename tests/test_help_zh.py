@@ -10,7 +10,21 @@ from docs.generate import commands
 from kb.cli import COMMANDS
 from kb.cli.help_zh import HELP_ZH, paragraphs
 
-WHOLE = ("session", "archive", "load", "compact", "expand", "form", "context", "pack", "prune", "alaya")
+WHOLE = (
+    "session",
+    "archive",
+    "load",
+    "compact",
+    "expand",
+    "form",
+    "context",
+    "pack",
+    "route",
+    "drill",
+    "memory",
+    "prune",
+    "alaya",
+)
 """The commands whose whole help is Chinese."""
 TEXTS = {
     part
