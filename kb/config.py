@@ -6,7 +6,8 @@ import json
 import os
 from collections.abc import Mapping
 
-from kb.errors import BadInput
+from kb.errors import BadInput, KbError
+from kb.home import found
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -54,6 +55,9 @@ class Config(NamedTuple):
     phones: str = "mask"
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
+    layout: str = "user"
+    guard: str = "warn"
+    writer: str = "kb"
 
     @property
     def masking(self) -> Masking:
@@ -89,6 +93,9 @@ HELP: Mapping[str, str] = {
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
+    "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
+    "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
+    "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -97,6 +104,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
+    "layout": ("user", "project"),
+    "guard": ("off", "warn", "block"),
+    "writer": ("kb", "direct"),
 }
 
 
@@ -120,6 +130,20 @@ def load(root: str, cache: str = "") -> Config:
     if cache and os.path.isdir(os.path.dirname(cache)):
         _keep(cache, stamp, values)
     return config
+
+
+def spoken(environment: Mapping[str, str], place: str = "") -> str:
+    """Return the language of the knowledge base at *place*, or of the one around the current folder.
+
+    Where there is none, that of the environment.
+    """
+    try:
+        root = place or found(os.getcwd(), environment)
+        if root and os.path.isfile(os.path.join(root, FILE)):
+            return load(root).language
+    except (KbError, OSError):
+        pass
+    return "zh" if environment.get("LANG", "").startswith("zh") else "en"
 
 
 def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
