@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "wiki": ("wiki", "Build or serve the wiki."),
     "hooks": ("hooks", "Connect an agent host."),
     "mcp": ("mcp", "Serve agents over MCP."),
+    "agents": ("agents", "Tell agents by files how to use kb."),
     "spawn": ("spawn", "Print the context for a sub-agent."),
     "alaya": ("alaya", "Look at seeds, karma and preferences."),
     "config": ("config", "Explain the settings."),

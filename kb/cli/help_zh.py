@@ -9,6 +9,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Print a record.": "显示一条记录。",
     "Find records.": "搜索记录。",
     "Answer a question with evidence.": "带证据地回答问题。",
+    "Tell agents by files how to use kb.": "用文件告诉智能体如何使用 kb。",
     "Tell what to read before a piece of work.": "动手之前该读什么。",
     "Tell how to find an answer: read, or have a pack made.": "怎样找到答案：直接读，或用上下文包。",
     "Write MEMORY.md and the conventions anew.": "重新生成 MEMORY.md 与约定。",
@@ -173,6 +174,32 @@ FORMS_ZH: dict[str, str] = {
     ),
     "Write nothing; leave with 1 where a file is not up to date.": "不写入；有文件过期则退出码为 1。",
     "Also over a MACHINE block that somebody has edited.": "即使有人改过 MACHINE 区块也重新生成。",
+    "Tell agents by files how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill.": (
+        "用文件告诉智能体如何使用 kb：AGENTS.md 或 CLAUDE.md 中的协议区块，以及一个 skill。"
+    ),
+    "The folder of skills (default: .claude/skills).": "skill 的目录（默认：.claude/skills）。",
+    "The file for the block (repeatable; default: those there).": "放区块的文件（可重复；默认：已有的）。",
+    "For the user, in ~/.claude, instead of the project around.": "为用户安装到 ~/.claude，而不是当前项目。",
+    "Write the block and the skill.": "写入区块与 skill。",
+    "Write the protocol block and the skill, and show what that changes; again, it changes nothing.": (
+        "写入协议区块与 skill，并显示改动；再次运行不会有改动。"
+    ),
+    "The block goes into AGENTS.md, CLAUDE.md and GEMINI.md where they are, else into a new AGENTS.md. What stands "
+    "around it stays byte for byte. A file of the skill that somebody has edited is left alone.": (
+        "区块写入已有的 AGENTS.md、CLAUDE.md、GEMINI.md；都没有时新建 AGENTS.md。"
+        "区块之外逐字节不变。被人改过的 skill 文件不动。"
+    ),
+    "Take the block and the skill out.": "移除区块与 skill。",
+    "Take the protocol block and the skill out; what stands around the block stays byte for byte.": (
+        "移除协议区块与 skill；区块之外逐字节不变。"
+    ),
+    "Show what stands where.": "显示各处的状态。",
+    "Show where block and skill stand and whether they are up to date; leave with 1 where they drift apart.": (
+        "显示区块与 skill 在哪里、是否最新；两者漂移时退出码为 1。"
+    ),
+    "Drift is a block and a skill that speak of different versions of the protocol; then the block holds.": (
+        "漂移指区块与 skill 的协议版本不同；此时以区块为准。"
+    ),
     "Print the JSON schema of a pack.": "显示 pack 的 JSON schema。",
     "Check a pack that a reader wrote, JSON or YAML.": "检查 reader 写的 pack（JSON 或 YAML）。",
     "Tokens, at most.": "token 上限。",
