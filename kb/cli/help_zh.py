@@ -544,7 +544,8 @@ RECORDS_ZH: dict[str, str] = {
     ),
     "Its role: 眼 耳 鼻 舌 身 意, or an English alias.": "角色：眼 耳 鼻 舌 身 意，或英文别名。",
     "Its task.": "任务。",
-    "The session that calls it.": "调用它的会话。",
+    "The session that calls it (default: the one that runs).": "召唤它的会话（默认：正在运行的）。",
+    "shi: hints by moment; ruyi: one list of anchors.": "shi：按时机的惯性提示；ruyi：一张锚点表。",
     "Print every setting of kb.toml with its value here, its default and what it means.": (
         "显示 kb.toml 的每项设置：当前值、默认值与含义。"
     ),
