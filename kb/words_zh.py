@@ -802,6 +802,36 @@ DOORS: dict[str, str] = {
     "hooks taken out of {path}": "已从 {path} 移除钩子",
     "no hooks are installed; see: kb hooks install claude": "没有安装钩子；见：kb hooks install claude",
     "give --user or --project, not both": "--user 与 --project 只能给一个",
+    # context, pack, route, memory, agents
+    "records that had no room: {n}": "放不下的记录：{n} 条",
+    "## Project background\n- Tech stack: {stack}\n- Domain: {domains}": (
+        "## 项目背景\n- 技术栈: {stack}\n- 领域: {domains}"
+    ),
+    "## Related records": "## 相关学习记录",
+    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}": (
+        "### 相关知识 {n} (相关度: {percent}%)\n问题: {question}\n答案: {answer}\n涉及文件: {files}"
+    ),
+    "## Domain knowledge": "## 领域知识",
+    "### {domain}\n{summary}\nKey concepts: {concepts}": "### {domain}\n{summary}\n关键概念: {concepts}",
+    "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
+        "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
+    ),
+    "nothing recorded is about this": "没有与此相关的记录",
+    "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
+    "give a question": "请给出问题",
+    "no file of the project can answer this": "项目中没有文件能回答",
+    "no rule can check this; a person has to look": "没有规则能检查，需要人来看",
+    "the project has none": "项目中没有",
+    "the project has {found}": "项目中是 {found}",
+    "if the code is right, update the record: kb edit {id}; if the record is right, mend the code": (
+        "若代码是对的，更新记录：kb edit {id}；若记录是对的，修改代码"
+    ),
+    "nothing recorded answers “{question}”": "没有记录能回答“{question}”",
+    "the records found do not speak of “{word}”": "找到的记录没有提到“{word}”",
+    "[{id}] is proposed and nobody has accepted it: does it hold?": "[{id}] 仍待验证：它成立吗？",
+    "{place} is not as the schema says": "{place} 不符合 schema",
+    "evidence[{n}]: the quote does not stand in {file}": "evidence[{n}]：{file} 中没有这段引文",
+    "neither JSON nor YAML: {problem}": "既不是 JSON 也不是 YAML：{problem}",
     # verify
     "there is no such folder": "没有这个目录",
     "it does not say how it is verified": "该记录没有写明如何验证",
