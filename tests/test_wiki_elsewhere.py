@@ -28,6 +28,16 @@ def test_properdocs_builds_what_mkdocs_builds(tmp_path: Path) -> None:
     assert "../kb/anchors/global/D001/" in guide.links
 
 
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs"])
+def test_a_site_with_another_theme_has_the_pages_too(tmp_path: Path, theme: str) -> None:
+    root = own_site(tmp_path / "kb")
+    settings = (root / "mkdocs.yml").read_text("utf-8").replace("theme: material", f"theme: {theme}")
+    (root / "mkdocs.yml").write_text(settings, "utf-8")
+    made("mkdocs", root, tmp_path / "site")
+    page = (tmp_path / "site/kb/anchors/global/D001/index.html").read_text("utf-8")
+    assert 'class="kb-status' in page and "assets/kb.css" in page and "assets/kb.js" in page and "first" in page
+
+
 def test_the_site_of_this_repository_is_built_strictly_and_every_link_of_it_arrives(tmp_path: Path) -> None:
     files = made("mkdocs", OURS, tmp_path / "site")
     assert {"index.html", "wiki.html", "knowledge/index.html", "knowledge/anchors/projects/kb/D001.html"} <= files
