@@ -81,6 +81,13 @@ def test_what_is_private_is_in_no_preview(tmp_path: Path) -> None:
     assert "9 seconds" not in "".join(path.read_text("utf-8") for path in out.rglob("*.*"))
 
 
+def test_a_private_record_that_goes_is_not_named_either(tmp_path: Path) -> None:
+    root, out = base(tmp_path / "kb", 'wiki_without = ["#slow"]\n'), tmp_path / "out"
+    (root / "content/anchors/global/D001-wait-5-seconds.md").unlink()
+    assert seen(root, out)[1] == 0
+    assert "Wait" not in "".join(path.read_text("utf-8") for path in out.rglob("*.html"))
+
+
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
     root, out = base(tmp_path / "kb"), tmp_path / "out"
     first = root / "content/anchors/global/D001-wait-5-seconds.md"

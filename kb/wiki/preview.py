@@ -30,6 +30,7 @@ from kb.words import say
 if TYPE_CHECKING:
     from kb.checking.changes import Change, Comparison, Part
     from kb.knowledge import KnowledgeBase
+    from kb.record import Record
 
 FIRST, ELSEWHERE, STYLES = "index.md", "elsewhere.md", ("kb.css", "preview.css")
 _MARK = "preview.css"
@@ -58,9 +59,12 @@ def preview(kb: KnowledgeBase, revision: str, out: str, published: str = "") -> 
             hint=say("name an empty or a new folder"),
         )
     made, compared = gathered(kb), compare(kb, revision)
-    changes = _public(kb, compared)
+    changes, private = _parted(kb, compared)
+    meaning = [one.in_language(kb.config.language) for one in compared.meaning]
+    told = [one for one in meaning if not speaks_of(one, [*made.told.hidden, *private])]
     places = {place for change in changes if (place := made.library.by_path.get(change.record.path)) is not None}
-    pages = [report(made, compared, changes), _elsewhere(made), *(record_page(made, place) for place in sorted(places))]
+    pages = [report(made, revision, told, changes), _elsewhere(made)]
+    pages += [record_page(made, place) for place in sorted(places)]
     if os.path.isdir(target):
         shutil.rmtree(target)
     for page, text in _written(made, pages, published):
@@ -70,22 +74,24 @@ def preview(kb: KnowledgeBase, revision: str, out: str, published: str = "") -> 
     return os.path.join(target, _address(FIRST)), len(changes)
 
 
-def _public(kb: KnowledgeBase, compared: Comparison) -> list[Change]:
-    """Return the changes of records that the wiki shows, before and after."""
+def _parted(kb: KnowledgeBase, compared: Comparison) -> tuple[list[Change], list[Record]]:
+    """Return the changes of records that the wiki shows, and the records of those that it does not."""
     without = hidden(kb.config.wiki_without)
-    return [
-        change
-        for change in compared.changes
-        if not any(without.record(record) for record in (change.record, change.before) if record)
-    ]
+    shown: list[Change] = []
+    private: list[Record] = []
+    for change in compared.changes:
+        records = [record for record in (change.record, change.before) if record]
+        if any(map(without.record, records)):
+            private += records
+        else:
+            shown.append(change)
+    return shown, private
 
 
-def report(wiki: Wiki, compared: Comparison, changes: list[Change]) -> Page:
-    """Return the page that names every change, with both sides of what is not new."""
-    title = wiki.word(say("What merging into {revision} changes", revision=compared.revision))
-    said = [one.in_language(wiki.config.language) for one in compared.meaning]
-    parts: list[str] = [f"# {plain(title)}"]
-    parts += [items(inside(one) for one in said if not speaks_of(one, wiki.told.hidden))] if said else []
+def report(wiki: Wiki, revision: str, meaning: list[str], changes: list[Change]) -> Page:
+    """Return the page that says what merging into *revision* means, with both sides of what is not new."""
+    title = wiki.word(say("What merging into {revision} changes", revision=revision))
+    parts: list[str] = [f"# {plain(title)}", *([items(map(inside, meaning))] if meaning else [])]
     parts += [] if changes else [plain(wiki.word(say("No record that the wiki shows changes.")))]
     for change in changes:
         parts += _change(wiki, change)
