@@ -281,8 +281,12 @@ def test_a_visitor_turns_the_language_and_it_stays(visit: Visit) -> None:
     assert "生效" in page.locator(".kb-plate").inner_text() and "queue" in page.locator(".kb-text").nth(1).inner_text()
     page.locator(".md-nav__link", has_text="全部记录").click()
     page.get_by_text("301 条记录中的 301 条").wait_for()
+    page.locator(".md-nav__link", has_text="评审").click()
+    page.locator(".kb-sides strong", has_text="理由").first.wait_for()
+    assert "The backend uses" in page.locator(".kb-sides").inner_text()
     page.get_by_role("button", name="English").click()
-    page.get_by_role("heading", name="All records").wait_for()
+    page.get_by_role("heading", name="Reviews").wait_for()
+    page.locator(".kb-sides strong", has_text="Decision").first.wait_for()
 
 
 def test_a_visitor_turns_the_light_off_and_it_stays(visit: Visit) -> None:

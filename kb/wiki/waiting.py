@@ -64,7 +64,7 @@ def both(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) ->
     own = wiki.library.by_key.get((old.scope, old.id))
     heads = [
         inside(badge(wiki, old.status), " ", wiki.word(say("now")), ": ", _linked(wiki, old, own)),
-        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", title_of(new)),
+        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", element("span", title_of(new))),
     ]
     rows = [("", *beside(one_line(old.title), one_line(new.title)))] if old.title != new.title else []
     rows += [

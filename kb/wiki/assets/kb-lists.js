@@ -9,7 +9,6 @@ window.kbExplore = async place => {
   // -- the fields
   const bar = kb.make("div", { className: "kb-bar" });
   bar.setAttribute("role", "group");
-  bar.setAttribute("aria-label", words.text);
   const add = (name, field) => {
     field.setAttribute("aria-label", words[name]);
     field.addEventListener("input", () => { shown = SHOWN; show(); });

@@ -160,7 +160,7 @@
     for (const place of document.querySelectorAll(".kb-copy")) {
       const text = place.querySelector("code").textContent;
       const button = place.querySelector(":scope > button");
-      button.hidden = false;
+      button.hidden = !navigator.clipboard;
       button.addEventListener("click", async () => {
         await navigator.clipboard.writeText(text);
         button.classList.add("kb-done");
