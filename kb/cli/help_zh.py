@@ -503,6 +503,12 @@ RECORDS_ZH: dict[str, str] = {
     "Use the mkdocs.yml of the knowledge base; it runs the plugins, hooks and templates that it names.": (
         "使用知识库的 mkdocs.yml；其中所列的插件、钩子与模板会被执行。"
     ),
+    "Show what a branch changes.": "显示一个分支改变了什么。",
+    "What it is to be merged into.": "要合并到的修订。",
+    "Where the whole wiki is, for links that leave.": "完整 wiki 的地址，供指向预览之外的链接使用。",
+    "Write a report of what merging changes, with both sides, and the pages of the changed records alone.": (
+        "写出合并所改变内容的报告（两侧对照），以及仅有变化的记录的页面。"
+    ),
     "Show the wiki in a browser until you stop it; it follows the records as they change.": (
         "在浏览器中显示 wiki，直到你停止；记录改变时随之更新。"
     ),
