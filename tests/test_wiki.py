@@ -80,7 +80,7 @@ def html_of(page: Page, known: Made) -> str:
         assert uri in known or uri in known.files, f"{page.uri}: {uri}"
         return os.path.relpath(uri, os.path.dirname(page.uri))
 
-    return rendered(page.parts, target, named, page.searched).html
+    return rendered(page.parts, target, named).html
 
 
 def facts(page: Page, known: Made) -> dict[str, str]:
@@ -552,7 +552,7 @@ TAGS = frozenset(
         "del",
     }
 )
-ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
+ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-kb-list", "data-commit"}
 ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
 ATTRIBUTES |= {"data-preset", "data-open"}
 DRAWN = {"svg", "line", "path", "circle", "text", "title"}

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
 from kb.values import TYPE_CHECKING
+from kb.wiki.kept import Built, forget, remember, remembered, remove_gone
 from kb.wiki.markup import bare
 from kb.words import say
 
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
     from kb.knowledge import KnowledgeBase
+    from kb.wiki.plugin import KbPlugin
 
 ADDRESS = "127.0.0.1:8000"
 OWN_CONFIG = "mkdocs.yml"
+PLAIN = {"material/search", "search", "kb"}
+"""Plugins beside which a page is made of nothing that we do not know."""
 _MARK = os.path.join("assets", "kb-search.js")
 """What every wiki we built has, and no other folder."""
 
@@ -69,23 +73,41 @@ def build(
     """
     target = os.path.abspath(out)
     _refuse_foreign(target, kb.root)
-    from mkdocs.commands.build import build as mkdocs_build
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
 
     with _config_file(kb, own_config) as config_file, _warnings() as warnings:
         try:
             config = load_config(config_file=config_file, site_dir=target, strict=strict)
-            _give(config, kb)
-            config.plugins.on_startup(command="build", dirty=False)
-            mkdocs_build(config)
-            config.plugins.on_shutdown()
-            for words in warnings:
-                tell(words)
+            _build(config, kb, warnings, tell, anew=strict)
         except MkDocsException as error:
             said = "; ".join(warnings) or error.format_message()
             raise KbError(say("the wiki cannot be built: {problem}", problem=said)) from None
     return os.path.join(target, "index.html")
+
+
+def _build(
+    config: MkDocsConfig, kb: KnowledgeBase, warnings: list[str], tell: Callable[[str], object], *, anew: bool
+) -> None:
+    """Build the site, and where that is possible not *anew* but over the one that stands there."""
+    from mkdocs.commands.build import build as mkdocs_build
+
+    plugin, target = _plugin(config), config.site_dir
+    plugin.knowledge = kb
+    plugin.site = _site(config)
+    is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
+    before = remembered(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else Built()
+    plugin.before = Built() if anew else before
+    forget(kb, target)
+    config.plugins.on_startup(command="build", dirty=False)
+    with _over(plugin.before):
+        mkdocs_build(config, dirty=bool(plugin.before.pages))
+    config.plugins.on_shutdown()
+    remove_gone(target, plugin.before, plugin.built)
+    if is_plain:
+        remember(kb, target, plugin.built)
+    for words in dict.fromkeys([*warnings, *(words for page in plugin.pages for words in page.wrong)]):
+        tell(words)
 
 
 def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False) -> None:
@@ -106,14 +128,36 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
             raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
 
 
-def _give(config: MkDocsConfig, kb: KnowledgeBase) -> None:
-    """Hand the plugin the knowledge base that is already open."""
-    plugin = config.plugins.get("kb")
+def _plugin(config: MkDocsConfig) -> KbPlugin:
+    """Return our plugin in a site that must have it."""
+    plugin: KbPlugin | None = config.plugins.get("kb")
     if plugin is None:
         raise BadInput(
             say("the plugin kb is not switched on"), path=OWN_CONFIG, hint=say("add it there under plugins: - kb")
         )
-    plugin.knowledge = kb
+    return plugin
+
+
+def _site(config: MkDocsConfig) -> object:
+    """Return what of the site's own settings and files all pages may show."""
+    with open(config.config_file_path, encoding="utf-8") as file:
+        told = file.read().replace(config.docs_dir, "")
+    tops = [config.docs_dir, *filter(None, [config.theme.custom_dir])]
+    files = (os.path.join(folder, name) for top in tops for folder, _, names in os.walk(top) for name in names)
+    return told, sorted((os.path.basename(path), os.stat(path).st_mtime_ns) for path in files)
+
+
+@contextmanager
+def _over(before: Built) -> Iterator[None]:
+    """Let mkdocs build over the site that is there without its warning: what it leaves alone is as it would be."""
+    logger = logging.getLogger("mkdocs.commands.build")
+    quiet = lambda record: "dirty" not in record.msg  # noqa: E731
+    if before.pages:
+        logger.addFilter(quiet)
+    try:
+        yield
+    finally:
+        logger.removeFilter(quiet)
 
 
 def _refuse_foreign(target: str, root: str) -> None:

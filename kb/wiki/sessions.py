@@ -61,4 +61,4 @@ def session_page(wiki: Wiki, place: int) -> Page:
     for name, text in forms.items():
         parts += [f"## {plain(wiki.word(FORMS[name]))}", citing.body(text[:LONGEST])]
         parts += [plain(wiki.word(say("The rest is in the archive.")))] if len(text) > LONGEST else []
-    return Page(uri, tuple(parts), searched=4)
+    return Page(uri, tuple(parts))
