@@ -26,6 +26,8 @@ GROUND = [
     "short",
     "patterns",
     "weighing",
+    "decision",
+    "tools",
 ]
 GROUND += [
     "templates",
@@ -38,6 +40,7 @@ GROUND += [
     "untrusted",
     "orders",
     "jsontext",
+    "tomltext",
     "settingsfile",
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kb.knowledge.checkup import checked_again
 from kb.knowledge.recall.answering import all_synonyms
 from kb.knowledge.recall.elsewhere import wording
 from kb.knowledge.session.archive import Session, session_file
@@ -89,7 +90,7 @@ def _held(kb: KnowledgeBase, without: Hidden, private: Sequence[Record]) -> Iter
 
 def _findings(kb: KnowledgeBase, private: Sequence[Record]) -> Iterator[Finding]:
     paths = {record.path for record in private}
-    for finding in kb.check():
+    for finding in checked_again(kb):
         told = f"{finding.message.in_language(kb.config.language)} {finding.fix.in_language(kb.config.language)}"
         if finding.path not in paths and not speaks_of(told, private):
             yield finding

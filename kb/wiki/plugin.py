@@ -47,7 +47,7 @@ ENGINE = "assets/kb-search-engine.js"
 FILTERS = "assets/kb-find.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
-LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-words.js")
+LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
 """Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
 _INLINE = regex(r"(?s)<script>(.*?)</script>")
