@@ -1,4 +1,4 @@
-"""Remember the texts in which nothing was found, so that the costly rules that look at one text alone pass over them."""
+"""Remember the texts in which nothing was found: the costly rules that look at one text alone then pass over them."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
 from kb.values import TYPE_CHECKING
-from kb.wiki.kept import Built, forget, remember, remembered, remove_gone
+from kb.wiki.kept import Built, forget, place_of, remember, remembered, remove_gone
 from kb.wiki.markup import bare
+from kb.wiki.reindexing import Memory
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def _build(
     is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
     before = remembered(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else Built()
     plugin.before = Built() if anew else before
+    plugin.memory = Memory(kb.state, *place_of(target), "terms") if is_plain else None
     forget(kb, target)
     config.plugins.on_startup(command="build", dirty=False)
     with _over(plugin.before):

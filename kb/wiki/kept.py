@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from importlib.metadata import version
 
 import kb
@@ -29,38 +28,48 @@ class Kept(NamedTuple):
     """What was wrong with it."""
 
 
-class Built(NamedTuple):
-    """A site as it was built."""
+class Built:
+    """A site as it was built, or as far as it is."""
 
-    frame: str = ""
-    """The stamp of what all pages have in common."""
-    pages: Mapping[str, Kept] = {}
-    files: Mapping[str, str] = {}
-    """File that is no page, relative to the site's top → its stamp; "": it is made every time."""
+    def __init__(self, frame: str = "") -> None:
+        """Begin with nothing but the stamp of what all pages have in common."""
+        self.frame = frame
+        self.pages: dict[str, Kept] = {}
+        self.files: dict[str, str] = {}
+        """File that is no page, relative to the site's top → its stamp; "": it is made every time."""
+        self.docs: dict[str, str] = {}
+        """What the search finds, in the order of its numbers: address → stamp."""
 
 
 def remembered(kb: KnowledgeBase, target: str) -> Built:
     """Return what the site at *target* was built of; of none, or one that is not there any more, nothing."""
-    told = kb.state.load(*_place(target))
+    told = kb.state.load(*place_of(target), "built.json")
     if not told or told.get("form") != FORM:
         return Built()
-    pages = {uri: Kept(made_of, file, tuple(wrong)) for uri, (made_of, file, *wrong) in told["pages"].items()}
-    return Built(told["frame"], pages, told["files"])
+    built = Built(told["frame"])
+    built.pages.update(
+        (uri, Kept(made_of, file, tuple(wrong))) for uri, (made_of, file, *wrong) in told["pages"].items()
+    )
+    built.files.update(told["files"])
+    built.docs.update(told["docs"])
+    return built
 
 
 def remember(kb: KnowledgeBase, target: str, built: Built) -> None:
     """Keep what the site at *target* was built of."""
     pages = {uri: [page.stamp, page.file, *page.wrong] for uri, page in built.pages.items()}
-    kb.state.save({"form": FORM, "frame": built.frame, "pages": pages, "files": built.files}, *_place(target))
+    told = {"form": FORM, "frame": built.frame, "pages": pages, "files": built.files, "docs": built.docs}
+    kb.state.save(told, *place_of(target), "built.json")
 
 
 def forget(kb: KnowledgeBase, target: str) -> None:
     """Remember nothing of the site at *target*: it is about to change."""
-    kb.state.save({}, *_place(target))
+    kb.state.save({}, *place_of(target), "built.json")
 
 
-def _place(target: str) -> tuple[str, str]:
-    return "wiki", f"{sha256(os.path.realpath(target).encode()).hexdigest()[:16]}.json"
+def place_of(target: str) -> tuple[str, str]:
+    """Return the folder of the state in which is kept what belongs to the site at *target*."""
+    return "wiki", sha256(os.path.realpath(target).encode()).hexdigest()[:16]
 
 
 def frame(wiki: Wiki, site: object) -> str:

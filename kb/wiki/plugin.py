@@ -28,8 +28,9 @@ from kb.wiki.gather import gathered
 from kb.wiki.kept import Built, Kept, frame
 from kb.wiki.markup import bare
 from kb.wiki.pages import drafts, located, navigation
+from kb.wiki.reindexing import Memory, change, updated
 from kb.wiki.render import Heading, rendered
-from kb.wiki.searching import Doc, docs_in, docs_of, engine, index_files
+from kb.wiki.searching import FOLDER, Doc, docs_in, docs_of, engine, index_files
 from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Draft, Page, Wiki
 from kb.words import say
@@ -164,6 +165,8 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     """What the driver of a build over an earlier one knows of the site: it is part of what all pages have in common."""
     before: Built = Built()
     """What the site holds already; nothing, where it is built anew."""
+    memory: Memory | None = None
+    """Of which terms the index before was made."""
     built: Built
     shown: Shown
     pages: list[KbPage]
@@ -209,7 +212,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     def _add_pages(self, files: Files, config: MkDocsConfig) -> None:
         wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
         self.stamps = Stamps(wiki)
-        self.built = Built(frame(wiki, self.site), {}, {})
+        self.built = Built(frame(wiki, self.site))
         before = self.before.pages if self.before.frame == self.built.frame else {}
         named = navigation(wiki)
         for draft in drafts(wiki, self.stamps):
@@ -266,9 +269,8 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
-        self.built = self.built._replace(
-            pages={page.draft.uri: Kept(page.draft.stamp, page.file.dest_uri, tuple(page.wrong)) for page in self.pages}
-        )
+        for page in self.pages:
+            self.built.pages[page.draft.uri] = Kept(page.draft.stamp, page.file.dest_uri, tuple(page.wrong))
         self._write_files(config)
         self._write_search(config)
         for name, text in self.scripts.items():
@@ -282,9 +284,35 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
 
     def _write_search(self, config: MkDocsConfig) -> None:
         wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
-        docs = [*docs_of(wiki, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
-        for path, text in index_files(docs, wiki.config.language, wiki.told.wording):
-            self._put(config, path, "", partial(str, text))
+        found = [*docs_of(self.stamps, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
+        docs = sorted(found, key=lambda doc: doc.order)
+        self.built.docs.update((doc.url, doc.stamp) for doc in docs)
+        language, words = wiki.config.language, wiki.told.wording
+        told = change(self.before.docs, docs) if self._has_index(config) else None
+        files = updated(config.site_dir, told, self.memory, language, words) if told and self.memory else None
+        if files is not None:
+            self.built.files.update((path, "") for path in self.before.files if path.startswith(FOLDER))
+            self.built.files.update((path, "") for path in files)
+        keep = self.memory.keep if self.memory else None
+        for path, text in files.items() if files is not None else index_files(docs, language, words, keep):
+            if text:
+                self._put(config, path, "", partial(str, text))
+            else:
+                del self.built.files[path]
+        if self.memory:
+            self.memory.save()
+
+    def _has_index(self, config: MkDocsConfig) -> bool:
+        """Tell whether the index of the site before is all there, and made as it would be made now."""
+        top = os.path.join(config.site_dir, FOLDER)
+        there = (
+            os.path.relpath(os.path.join(place, name), config.site_dir)
+            for place, _, names in os.walk(top)
+            for name in names
+        )
+        return self.before.frame == self.built.frame and {
+            path for path in self.before.files if path.startswith(FOLDER)
+        } <= {path.replace(os.sep, "/") for path in there}
 
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder
@@ -295,7 +323,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     def _put(self, config: MkDocsConfig, path: str, made_of: str, make: Callable[[], str]) -> None:
         """Write the file *path*, unless one that is *made_of* the same stands there."""
         place = os.path.join(config.site_dir, path)
-        self.built.files[path] = made_of  # type: ignore[index]
+        self.built.files[path] = made_of
         if not made_of or self.before.files.get(path) != made_of or not os.path.isfile(place):
             _write(place, make())
 
