@@ -168,6 +168,6 @@ def test_a_check_that_passes_over_clean_texts_finds_what_a_whole_one_finds(tmp_p
         edited(root, "global/CK001-before-a-release.md", found[-1] if found else words, words)
         found.append(words)
         with KnowledgeBase(str(root), os.environ) as kb:
-            assert checked_again(kb) == kb.check() == checked_again(kb), words
+            assert checked_again(kb, kb.records()) == kb.check() == checked_again(kb, kb.records()), words
     rules = {finding.rule for finding in kb.check()}
     assert "secret" in rules

@@ -48,10 +48,10 @@ def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) ->
     return checked(kb, fix=fix, below=below).findings
 
 
-def checked_again(kb: KnowledgeBase) -> list[Finding]:
-    """Do what `check` does without reading again what the index has read, or what nothing was found in before."""
-    records = {record.path: record for record in kb.records()}
-    looked_at = (source._replace(record=records.get(source.path)) for source in sources(kb))
+def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]:
+    """Do what `check` does without reading again what nothing was found in before; the index has read *records*."""
+    read = {record.path: record for record in records}
+    looked_at = (source._replace(record=read.get(source.path)) for source in sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at, clean.known(kb)))
     findings = found(everything)
     clean.remember(kb, everything, findings)

@@ -6,13 +6,16 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from kb.values import NamedTuple
+from kb.values import TYPE_CHECKING, NamedTuple
 from kb.wiki.chunks import chunk_names, chunks
 from kb.wiki.feeds import RECORDS, feed, feed_names, records_json
 from kb.wiki.graph import DATA, graph_data
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.stamps import Stamps, stamp
 from kb.wiki.whole import Wiki
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def file_names(wiki: Wiki) -> set[str]:
@@ -29,15 +32,17 @@ class Made(NamedTuple):
     make: Callable[[], str]
 
 
-def files(wiki: Wiki, stamps: Stamps, urls: Mapping[str, str], published: str = "") -> Iterator[Made]:
-    """Yield every file of *wiki* that is no page.
+def files(
+    wiki: Wiki, stamps: Stamps, urls: Mapping[str, str], published: str = "", known: Mapping[str, Any] | None = None
+) -> Iterator[Made]:
+    """Yield every file of *wiki* that is no page; *known* as for `records_json`.
 
     *urls* has the address of each page relative to the wiki's top; *published* is where that top is to be found on
     the web, "" where nobody says so.
     """
     for path, places in permalinks(wiki).items():
         yield Made(path, stamp([stamps.own[n] for n in places]), partial(_forwarding, wiki, urls, path, places))
-    yield Made(RECORDS, "", lambda: records_json(wiki, lambda uri: urls[uri]))
+    yield Made(RECORDS, "", lambda: records_json(wiki, lambda uri: urls[uri], known))
     yield Made(DATA, "", lambda: graph_data(wiki, lambda uri: urls[uri]))
     for path, text in chunks(wiki, lambda uri: urls[uri]):
         yield Made(path, "", partial(str, text))

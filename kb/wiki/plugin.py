@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import posixpath
@@ -23,6 +24,7 @@ from mkdocs.utils import nest_paths
 from kb.digest import sha256
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.wiki.feeds import RECORDS
 from kb.wiki.files import files as files_of
 from kb.wiki.gather import gathered
 from kb.wiki.kept import Built, Kept, frame
@@ -317,8 +319,18 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder
         published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
-        for path, made_of, make in files_of(self.shown.wiki, self.stamps, self.shown.urls, published):
+        known = self._known_rows(os.path.join(config.site_dir, folder + RECORDS))
+        for path, made_of, make in files_of(self.shown.wiki, self.stamps, self.shown.urls, published, known):
             self._put(config, folder + path, made_of, make)
+
+    def _known_rows(self, path: str) -> dict[str, Any]:
+        """Return what the file *path* of the site before says of the records that are as they were."""
+        kept = {page.draft.uri: self.shown.urls[page.draft.uri] for page in self.pages if not page.file.is_modified()}
+        if not kept or not os.path.isfile(path):
+            return {}
+        with open(path, encoding="utf-8") as file:
+            rows = {row["url"]: row for row in json.load(file)["records"]}
+        return {uri: rows[url] for uri, url in kept.items() if url in rows}
 
     def _put(self, config: MkDocsConfig, path: str, made_of: str, make: Callable[[], str]) -> None:
         """Write the file *path*, unless one that is *made_of* the same stands there."""
