@@ -804,6 +804,18 @@ DOORS: dict[str, str] = {
     "give --user or --project, not both": "--user 与 --project 只能给一个",
     # context, pack, route, memory, agents
     "records that had no room: {n}": "放不下的记录：{n} 条",
+    "## Project background\n- Tech stack: {stack}\n- Domain: {domains}": (
+        "## 项目背景\n- 技术栈: {stack}\n- 领域: {domains}"
+    ),
+    "## Related records": "## 相关学习记录",
+    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}": (
+        "### 相关知识 {n} (相关度: {percent}%)\n问题: {question}\n答案: {answer}\n涉及文件: {files}"
+    ),
+    "## Domain knowledge": "## 领域知识",
+    "### {domain}\n{summary}\nKey concepts: {concepts}": "### {domain}\n{summary}\n关键概念: {concepts}",
+    "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
+        "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
+    ),
     "nothing recorded is about this": "没有与此相关的记录",
     "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
     "give a question": "请给出问题",

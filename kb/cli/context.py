@@ -59,6 +59,47 @@ def build(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) 
         warn(kb, say("nothing recorded is about this"))
 
 
+@command.command("load", short_help="Print background, related records and domain knowledge.")
+@click.option("-q", "--query", required=True, help="What the work is about.")
+@click.option("--budget", type=click.IntRange(min=100), default=1500, show_default=True, help="Tokens, at most.")
+@click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
+@click.option("--list", "as_list", is_flag=True, help="Only the related records, as a numbered list.")
+@json_option
+@with_kb
+def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, as_json: bool) -> None:
+    """Print what an agent reads before it answers: the project's background, related records, domain knowledge.
+
+    Relevance is how much of what was asked a record speaks of.
+    """
+    from kb.knowledge.recall import context
+
+    loaded = context.load(kb, query, project=kb.project(os.getcwd()), most=most)
+    if as_json:
+        print_json(loaded)
+    elif as_list:
+        for row in context.listed(loaded.related):
+            click.echo(kb.words(row))
+    else:
+        click.echo("\n\n".join(kb.words(part) for part in context.summary(loaded, budget)))
+    if not loaded.related and not loaded.knowledge:
+        warn(kb, say("nothing recorded is about this"))
+
+
+@command.command("tokens", short_help="Estimate the tokens of a text.")
+@click.argument("file", default="-", type=click.Path())
+@json_option
+def tokens_(file: str, as_json: bool) -> None:
+    """Estimate the tokens of FILE, or of stdin, and count its 字."""
+    from kb.text import count, tokens
+
+    with click.open_file(file, encoding="utf-8", errors="replace") as opened:
+        text = opened.read()
+    if as_json:
+        print_json({"tokens": tokens(text), "count": count(text)})
+        return
+    click.echo(f"{tokens(text)} tokens  {count(text)} 字")
+
+
 @command.command("usage", short_help="Tell how full the context is.")
 @click.argument("transcript", required=False, type=click.Path())
 @click.option("--percent", type=click.FloatRange(0, 1000), help="How full it is, where that is known already.")

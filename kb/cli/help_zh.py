@@ -114,6 +114,15 @@ FORMS_ZH: dict[str, str] = {
     "agent-start (compact), handover (normal) or debug (expanded).": (
         "agent-start（缩）、handover（常）或 debug（巨）。"
     ),
+    "Print background, related records and domain knowledge.": "显示项目背景、相关记录与领域知识。",
+    "Print what an agent reads before it answers: the project's background, related records, domain knowledge.": (
+        "显示智能体回答之前要读的：项目背景、相关记录、领域知识。"
+    ),
+    "Relevance is how much of what was asked a record speaks of.": "相关度是一条记录谈到了所问内容的多少。",
+    "Related records, at most.": "相关记录的条数上限。",
+    "Only the related records, as a numbered list.": "只显示相关记录的编号列表。",
+    "Estimate the tokens of FILE, or of stdin, and count its 字.": "估算 FILE 或标准输入的 token 数，并数其字数。",
+    "Estimate the tokens of a text.": "估算一段文本的 token 数。",
     "字 of a compact form, at most.": "缩形态的字数上限。",
     "How full the context is, to choose the form by.": "上下文使用百分比，据此选择形态。",
     "Build what an agent is given to work with, or tell how full its context is.": (

@@ -160,6 +160,10 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     path, agent = _whose(payload)
     if not _usable(kb, "Stop", path):
         return Decision()
+    if agent:
+        from kb.knowledge.session.running import Desk
+
+        Desk(kb, _text(payload, "session_id")).hear(_transcript(payload))
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
     told = report(kb, saved.verdicts if saved else ())
     lit = None if agent else _light(kb, payload)

@@ -35,7 +35,7 @@ def worth_telling(
     sure = {hit.record.path for hit in rank.relevant(hits, text, scope=scope, frequency=frequency, total=total)}
     about = rank.asked(text)
     wider = rank.asked(" ".join((text, *synonyms))) if synonyms else about
-    enough = min(ENOUGH, max(LEAST, SHARE * _said(about)))
+    enough = min(ENOUGH, max(LEAST, SHARE * said_in(about)))
 
     def is_told(hit: Hit) -> bool:
         return hit.record.path in sure or (
@@ -51,6 +51,6 @@ def holding(hits: Sequence[Hit], words: str) -> list[Hit]:
     return [hit for hit in hits if rank.evidence(hit.record, about) > 0]
 
 
-def _said(about: Asked) -> float:
+def said_in(about: Asked) -> float:
     """Return how much was asked: 1.0 for a word, and for two characters of an unspaced one."""
     return len(about.words) + sum(len(piece) / 2 for piece in about.pieces)

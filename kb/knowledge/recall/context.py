@@ -6,9 +6,12 @@ from kb.knowledge.recall import answering, finding, successors
 from kb.reading import context, rank, relevance, synonyms
 from kb.reading import query as queries
 from kb.reading.context import Context
+from kb.reading.foreground import DOMAIN, MOST, Loaded, Related, shares
+from kb.reading.foreground import listed as listed
+from kb.reading.foreground import summary as summary
 from kb.reading.intent import understood
 from kb.reading.rank import Hit
-from kb.record import GLOBAL, LIVE
+from kb.record import GLOBAL, LIVE, Status
 from kb.store.rows import ALL, Filter
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
@@ -30,6 +33,21 @@ def build(
     """Return what an agent is given for *query*: the records that answer it, within *budget* estimated tokens."""
     records = [hit.record for hit in telling(kb, query, wanted=wanted, project=project)]
     return context.composed(records, budget, kb.config)
+
+
+def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MOST) -> Loaded:
+    """Return what is loaded for *query*: *most* related records, the project's background, and its domain knowledge."""
+    hits = telling(kb, query, project=project, first=most)
+    related = [Related(hit.record, share) for hit, share in zip(hits, shares(hits, query), strict=True) if share]
+    own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
+    held = [record for record in own if record.status == Status.ACCEPTED]
+    stack = [f"{key}: {value}" for record in held for key, value in record.claims.items()]
+    domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
+    return Loaded(
+        project, tuple(dict.fromkeys(stack)), tuple(domains),
+        tuple(one for one in related if one.record.kind != DOMAIN)[:most],
+        tuple(one.record for one in related if one.record.kind == DOMAIN)[:most],
+    )  # fmt: skip
 
 
 def telling(
