@@ -26,6 +26,7 @@ from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
+from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
 from kb.words import say
 
@@ -692,9 +693,9 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     for places in permalinks(known.wiki).values():
         led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
         assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
-    for name, script in chunks(known.wiki, lambda uri: uri.replace(".md", ".html")):
-        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', script)
-        assert held and name == f"data/{held[1]}.js" and json.loads(held[2])
+    for piece in chunks(Stamps(known.wiki), lambda uri: uri.replace(".md", ".html")):
+        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', piece.make())
+        assert held and piece.path == f"data/{held[1]}.js" and json.loads(held[2])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -102,7 +103,7 @@ def _build(
     plugin.memory = Memory(kb.state, *place_of(target), "terms") if is_plain else None
     forget(kb, target)
     config.plugins.on_startup(command="build", dirty=False)
-    with _over(plugin.before):
+    with _over(plugin.before), _seldom_collected():
         mkdocs_build(config, dirty=bool(plugin.before.pages))
     config.plugins.on_shutdown()
     remove_gone(target, plugin.before, plugin.built)
@@ -160,6 +161,17 @@ def _over(before: Built) -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(quiet)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Look for garbage seldom: a build makes millions of values that stay, and each look goes over all of them."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _refuse_foreign(target: str, root: str) -> None:

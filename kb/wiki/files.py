@@ -6,13 +6,13 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.values import TYPE_CHECKING
 from kb.wiki.chunks import chunk_names, chunks
 from kb.wiki.feeds import RECORDS, feed, feed_names, records_json
 from kb.wiki.graph import DATA, graph_data
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.stamps import Stamps, stamp
-from kb.wiki.whole import Wiki
+from kb.wiki.whole import Made, Wiki
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 def file_names(wiki: Wiki) -> set[str]:
     """Return every file that `files` makes, relative to the wiki's top."""
     return {*permalinks(wiki), RECORDS, DATA, *chunk_names(wiki), *feed_names(wiki)}
-
-
-class Made(NamedTuple):
-    """A file that is made when it is asked for."""
-
-    path: str
-    stamp: str
-    """What it is made of; "": it has to be made to know."""
-    make: Callable[[], str]
 
 
 def files(
@@ -44,8 +35,7 @@ def files(
         yield Made(path, stamp([stamps.own[n] for n in places]), partial(_forwarding, wiki, urls, path, places))
     yield Made(RECORDS, "", lambda: records_json(wiki, lambda uri: urls[uri], known))
     yield Made(DATA, "", lambda: graph_data(wiki, lambda uri: urls[uri]))
-    for path, text in chunks(wiki, lambda uri: urls[uri]):
-        yield Made(path, "", partial(str, text))
+    yield from chunks(stamps, lambda uri: urls[uri])
     for name, scope in feed_names(wiki).items():
         address = _address(urls, posixpath.dirname(name), published)
         yield Made(name, "", partial(feed, wiki, scope, name, address))

@@ -101,6 +101,15 @@ class Draft(NamedTuple):
     make: Callable[[], Page]
 
 
+class Made(NamedTuple):
+    """A file that is made when it is asked for."""
+
+    path: str
+    stamp: str
+    """What it is made of; "": it has to be made to know."""
+    make: Callable[[], str]
+
+
 class Wiki(NamedTuple):
     """Everything the pages are made from, and where they stand."""
 
