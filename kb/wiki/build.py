@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import logging
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
 
     from kb.knowledge import KnowledgeBase
     from kb.wiki.plugin import KbPlugin
 
 ADDRESS = "127.0.0.1:8000"
+POLL = 0.2
+"""Seconds between two looks at the files that a served wiki is made of."""
 OWN_CONFIG = "mkdocs.yml"
 PLAIN = {"material/search", "search", "kb"}
 """Plugins beside which a page is made of nothing that we do not know."""
@@ -65,23 +69,30 @@ def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
 
 
 def build(
-    kb: KnowledgeBase, out: str, strict: bool = True, tell: Callable[[str], object] = str, *, own_config: bool = False
+    kb: KnowledgeBase,
+    out: str,
+    strict: bool = True,
+    tell: Callable[[str], object] = str,
+    *,
+    own_config: bool = False,
+    progress: Callable[[int, int], object] | None = None,
 ) -> str:
     """Build the wiki of *kb* into the folder *out* and return the path of its first page.
 
     With *own_config* the `mkdocs.yml` of the knowledge base is used as it stands: it runs the plugins, hooks and
     templates that it names. With *strict* a warning, such as a citation that leads nowhere, is an error; without it
-    *tell* gets each of them. Raise BadInput where *out* holds anything but an earlier wiki: it is emptied first.
+    *tell* gets each of them. *progress* is told how many pages are made, and of how many. Raise BadInput where *out*
+    holds anything but an earlier wiki: what has not changed of that one stays, but for a *strict* build.
     """
     target = os.path.abspath(out)
     _refuse_foreign(target, kb.root)
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
 
-    with _config_file(kb, own_config) as config_file, _warnings() as warnings:
+    with config_file_of(kb, own_config) as config_file, _warnings() as warnings:
         try:
             config = load_config(config_file=config_file, site_dir=target, strict=strict)
-            _build(config, kb, warnings, tell, anew=strict)
+            _build(config, kb, warnings, tell, anew=strict, progress=progress)
         except MkDocsException as error:
             said = "; ".join(warnings) or error.format_message()
             raise KbError(say("the wiki cannot be built: {problem}", problem=said)) from None
@@ -89,13 +100,19 @@ def build(
 
 
 def _build(
-    config: MkDocsConfig, kb: KnowledgeBase, warnings: list[str], tell: Callable[[str], object], *, anew: bool
+    config: MkDocsConfig,
+    kb: KnowledgeBase,
+    warnings: list[str],
+    tell: Callable[[str], object],
+    *,
+    anew: bool,
+    progress: Callable[[int, int], object] | None = None,
 ) -> None:
     """Build the site, and where that is possible not *anew* but over the one that stands there."""
     from mkdocs.commands.build import build as mkdocs_build
 
     plugin, target = _plugin(config), config.site_dir
-    plugin.knowledge = kb
+    plugin.knowledge, plugin.progress = kb, progress
     plugin.site = _site(config)
     is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
     before = remembered(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else Built()
@@ -118,17 +135,44 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
 
     *own_config*: as for `build`.
     """
-    from mkdocs.commands.serve import serve as mkdocs_serve
     from mkdocs.exceptions import MkDocsException
 
     logger = logging.getLogger("mkdocs")
     logger.setLevel(logging.INFO)
     logger.addHandler(logging.StreamHandler())
-    with _config_file(kb, own_config) as config_file:
+    with config_file_of(kb, own_config) as config_file:
         try:
-            mkdocs_serve(config_file=config_file, dev_addr=address)
+            server = served(kb, config_file, address)
+            with contextlib.suppress(KeyboardInterrupt):
+                server.serve()  # type: ignore[no-untyped-call]
+            server.shutdown()
         except MkDocsException as error:
             raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
+
+
+def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
+    """Return a server, not yet started, of the wiki of *kb*: built, and built over whenever what it watches changes."""
+    from mkdocs.config import load_config
+    from mkdocs.livereload import LiveReloadServer
+
+    def read() -> MkDocsConfig:
+        site = kb.state.path("wiki", f"served-{address.rpartition(':')[2]}")
+        config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
+        config.site_url = f"http://{address}/"
+        return config
+
+    def builder() -> None:
+        _build(read(), kb, [], str, anew=False)
+
+    kb.state.made()
+    builder()
+    config = read()
+    host, port = config.dev_addr
+    server = LiveReloadServer(builder, host, port, config.site_dir, polling_interval=POLL)
+    tops = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
+    for place in filter(os.path.exists, [*tops, *filter(None, [config.theme.custom_dir]), *config.watch]):
+        server.watch(place)
+    return server
 
 
 def _plugin(config: MkDocsConfig) -> KbPlugin:
@@ -192,7 +236,7 @@ def has_own_config(kb: KnowledgeBase) -> bool:
 
 
 @contextmanager
-def _config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
+def config_file_of(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
     if own_config and not has_own_config(kb):
         raise BadInput(say("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=say("leave out --own-config"))

@@ -167,6 +167,9 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     """What the driver of a build over an earlier one knows of the site: it is part of what all pages have in common."""
     before: Built = Built()
     """What the site holds already; nothing, where it is built anew."""
+    progress: Callable[[int, int], object] | None = None
+    """Is told how many pages are made, and of how many."""
+    made = stale = 0
     memory: Memory | None = None
     """Of which terms the index before was made."""
     built: Built
@@ -228,6 +231,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             page = KbPage(draft, file, config, self.shown)
             page.wrong += kept.wrong if kept and file.is_kept else ()
             self.pages.append(page)
+            self.stale += not file.is_kept
             urls[draft.uri] = file.url.removeprefix(folder) or "./"
 
     def _set_nav(self, config: MkDocsConfig, own: list[str], folder: str, ours: list[str]) -> None:
@@ -259,6 +263,9 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     @event_priority(-100)
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Make a file of every script that the theme has put into the page, as a strict content policy wants it."""
+        if self.progress and isinstance(page, KbPage):
+            self.made += 1
+            self.progress(self.made, self.stale)
         top = "../" * page.url.count("/")
 
         def moved(match: re.Match[str]) -> str:
@@ -340,7 +347,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             _write(place, make())
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
-        """Build again when a record changes."""
+        """Let `mkdocs serve` build again when a record changes."""
         assert self.knowledge is not None
         content = os.path.join(self.knowledge.root, "content")
         if os.path.isdir(content):
