@@ -1082,6 +1082,7 @@ DOORS: dict[str, str] = {
     "Task": "任务",
     "the wiki cannot be built: {problem}": "无法生成 wiki：{problem}",
     "the wiki cannot be served: {problem}": "无法提供 wiki 服务：{problem}",
+    "pages made: {made} of {pages}": "已生成页面：{made}/{pages}",
     "there is no {path} beside kb.toml": "kb.toml 旁边没有 {path}",
     "leave out --own-config": "去掉 --own-config",
     "mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config": (
