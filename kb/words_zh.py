@@ -589,7 +589,7 @@ KNOWLEDGE: dict[str, str] = {
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
     "see: kb session list": "见：kb session list",
-    "use today, yesterday, week or 2026-11-21": "可用 today、yesterday、week 或 2026-11-21",
+    "use today, yesterday, week, 7d or 2026-11-21": "可用 today、yesterday、week、7d 或 2026-11-21",
     "{word} is no day": "{word} 不是日期",
     "the transcript is not a file": "会话记录不是文件",
     "the transcript is larger than {limit} bytes": "会话记录超过 {limit} 字节",
@@ -1087,6 +1087,33 @@ DOORS: dict[str, str] = {
     "write: - [缓存, cache, caching]": "请写成：- [缓存, cache, caching]",
 }
 
+PAST: dict[str, str] = {
+    "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
+    "see which there are: git log --oneline": "查看有哪些：git log --oneline",
+    "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",
+    "give --as-of or --at, not both": "--as-of 与 --at 只能给一个",
+    "Records from {older} to {newer}": "{older} 到 {newer} 的记录变化",
+    "Decided": "新决定",
+    "Deprecated": "已废弃",
+    "Rejected": "已否决",
+    "Reopened": "重新打开",
+    "Proposed": "新提出",
+    "Edited": "已修改",
+    "{name} since {day}": "{name}：{day} 以来",
+    "Open reviews": "待评审",
+    "To be read again": "需要重读",
+    "if one still holds: kb confirm ID": "仍然有效的请确认：kb confirm ID",
+    "Used by nobody": "无人使用",
+    "not handed to an agent of this clone since {day}": "自 {day} 起未交给本地的任何智能体",
+    "… and {count} more": "……另有 {count} 条",
+    "cited by": "被引用",
+    "same claim": "同一断言",
+    "same files": "同一文件",
+    "cited in": "引用于",
+    "is about": "涉及",
+    "session": "会话",
+    "nothing depends on it": "没有依赖它的内容",
+}
 MCP: dict[str, str] = {
     # the command
     "the token stands in {path}; send it as the header Authorization: Bearer TOKEN": (
@@ -1400,4 +1427,4 @@ SESSIONS: dict[str, str] = {
     "{number}. turn {turn}: {what}": "{number}. 第 {turn} 轮 {what}",
 }
 
-ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **MCP, **SESSIONS}
+ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **PAST, **MCP, **SESSIONS}

@@ -79,7 +79,7 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
     around = Surroundings(
         today=kb.today(),
         files=frozenset(_files(kb.root)),
-        trees={name: frozenset(_tracked(kb, top)) for name, top in _projects(kb).items()},
+        trees={name: frozenset(_tracked(kb, top)) for name, top in projects(kb).items()},
         changes=_changes(kb, [one.record for one in everything.opened]),
         texts=before.texts,
         merges=_merges(kb, everything),
@@ -123,7 +123,7 @@ def _files(top: str) -> Iterator[str]:
         yield from (inside + name for name in names)
 
 
-def _projects(kb: KnowledgeBase) -> dict[str, str]:
+def projects(kb: KnowledgeBase) -> dict[str, str]:
     """Return name and folder of the projects whose trees are on this machine."""
     found = {kb.config.project: kb.repository.top} if kb.config.project else {}
     known = kb.state.load("projects.json") or {}
@@ -155,7 +155,7 @@ def _asked(kb: KnowledgeBase, top: str, *arguments: str) -> bytes | None:
 def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
     """Return for each record how much its impact files have changed since it was last confirmed."""
     found: dict[str, dict[str, float | None]] = {}
-    for name, top in _projects(kb).items():
+    for name, top in projects(kb).items():
         own = [r for r in records if r.impact and r.scope == f"project/{name}" and (r.confirmed or r.date)]
         if not own:
             continue
