@@ -202,6 +202,11 @@ CHECKING: dict[str, str] = {
     "{share}% of {path} changed since the record was confirmed ({day})": (
         "自上次确认（{day}）后，{path} 改动了 {share}%"
     ),
+    "the project has no commit {commit}": "项目中没有提交 {commit}",
+    "name the commit that fixed it, or take {key} out": "写上修复它的提交，或去掉 {key}",
+    "name the test that keeps it from coming back, or take {key} out": "写上防止复发的测试，或去掉 {key}",
+    "it says what fixed it, and no test that keeps it from coming back": "写了由什么修复，却没有防止复发的测试",
+    "add {key}: with the path of the test": "加上 {key}: 与测试的路径",
     "it has been waiting for a verdict for {days} days": "已待验证 {days} 天",
     "settle it: kb status {id} accepted, or rejected": "请定夺：kb status {id} accepted，或 rejected",
     "{path} leads out of the project": "{path} 指到了项目之外",
@@ -773,11 +778,60 @@ DOORS: dict[str, str] = {
     "see: {command} --help": "见：{command} --help",
     "(mended)": "（已修好）",
     "the hooks stand in {path} already": "{path} 中已有这些钩子",
+    "add it in Claude Code: /plugin marketplace add {path}": "在 Claude Code 中添加：/plugin marketplace add {path}",
+    "--orchestrator is for opencode": "--orchestrator 只用于 opencode",
+    "that is for kb to learn; nothing is lost by it": "这需要 kb 以后学会；没有丢失任何内容",
+    "hooks are switched off in {path}": "钩子在 {path} 中被关闭",
+    "{n} lines run: {lines}": "运行了 {n} 行：{lines}",
+    "records in the sessions of late that kb does not know: {names}": "最近的会话中有 kb 不认识的记录：{names}",
+    "no hooks are installed; known hosts: {hosts}": "没有安装钩子；已知的宿主：{hosts}",
+    "set hooks = true under [features] there": "请在该文件的 [features] 下设置 hooks = true",
+    "{line} prints what is no JSON object": "{line} 的输出不是 JSON 对象",
+    "{n} sessions of late are read whole": "最近的 {n} 个会话都能完整读取",
+    "{n} lines of the sessions of late cannot be read": "最近的会话中有 {n} 行无法读取",
+    "if that is not meant: kb hooks install {host}": "如果不是有意为之：kb hooks install {host}",
+    "{host} is not asked for the event {event}": "kb 不使用 {host} 的事件 {event}",
+    "“agents” is no JSON object of objects": "“agents” 不是由对象组成的 JSON 对象",
+    "there is no orchestrator {name}": "没有名为 {name} 的编排者",
+    "move it away and try again; nothing was changed": "请移走该文件后重试；没有改动任何内容",
+    "this file is not kb's": "该文件不是 kb 的",
+    "this folder holds other files": "该文件夹中有其他文件",
+    "name a new folder": "请指定一个新文件夹",
     "hooks written to {path}": "钩子已写入 {path}",
     "no hooks of kb stand in {path}": "{path} 中没有 kb 的钩子",
     "hooks taken out of {path}": "已从 {path} 移除钩子",
     "no hooks are installed; see: kb hooks install claude": "没有安装钩子；见：kb hooks install claude",
     "give --user or --project, not both": "--user 与 --project 只能给一个",
+    # context, pack, route, memory, agents
+    "records that had no room: {n}": "放不下的记录：{n} 条",
+    "## Project background\n- Tech stack: {stack}\n- Domain: {domains}": (
+        "## 项目背景\n- 技术栈: {stack}\n- 领域: {domains}"
+    ),
+    "## Related records": "## 相关学习记录",
+    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}": (
+        "### 相关知识 {n} (相关度: {percent}%)\n问题: {question}\n答案: {answer}\n涉及文件: {files}"
+    ),
+    "## Domain knowledge": "## 领域知识",
+    "### {domain}\n{summary}\nKey concepts: {concepts}": "### {domain}\n{summary}\n关键概念: {concepts}",
+    "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
+        "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
+    ),
+    "nothing recorded is about this": "没有与此相关的记录",
+    "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
+    "give a question": "请给出问题",
+    "no file of the project can answer this": "项目中没有文件能回答",
+    "no rule can check this; a person has to look": "没有规则能检查，需要人来看",
+    "the project has none": "项目中没有",
+    "the project has {found}": "项目中是 {found}",
+    "if the code is right, update the record: kb edit {id}; if the record is right, mend the code": (
+        "若代码是对的，更新记录：kb edit {id}；若记录是对的，修改代码"
+    ),
+    "nothing recorded answers “{question}”": "没有记录能回答“{question}”",
+    "the records found do not speak of “{word}”": "找到的记录没有提到“{word}”",
+    "[{id}] is proposed and nobody has accepted it: does it hold?": "[{id}] 仍待验证：它成立吗？",
+    "{place} is not as the schema says": "{place} 不符合 schema",
+    "evidence[{n}]: the quote does not stand in {file}": "evidence[{n}]：{file} 中没有这段引文",
+    "neither JSON nor YAML: {problem}": "既不是 JSON 也不是 YAML：{problem}",
     # verify
     "there is no such folder": "没有这个目录",
     "it does not say how it is verified": "该记录没有写明如何验证",
@@ -904,12 +958,10 @@ DOORS: dict[str, str] = {
     "{path} belongs to somebody else and is passed over": "{path} 属于别人，已跳过",
     "if you trust its owner, name it: KB_HOME={path}": "若信任其所有者，请指名：KB_HOME={path}",
     "the index cannot be used: {problem}": "索引无法使用：{problem}",
-    "no hooks are installed for {host}": "{host} 没有安装钩子",
     "{host} has no hook at {events}": "{host} 在 {events} 没有钩子",
     "installed for {hosts}": "已为 {hosts} 安装",
     "run: kb hooks install claude": "运行：kb hooks install claude",
     "there is no hook line to run": "没有可运行的钩子命令",
-    "{line} runs": "{line} 可以运行",
     "{line} takes longer than {n} seconds": "{line} 超过了 {n} 秒",
     "{line} ends with {code}: {problem}": "{line} 以 {code} 退出：{problem}",
     "KB_LLM_CMD is not set; extraction works offline": "未设 KB_LLM_CMD；离线提取",
@@ -989,7 +1041,6 @@ DOORS: dict[str, str] = {
     "Home": "首页",
     "All": "合计",
     "Record": "记录",
-    "Records: {records} · Sessions: {sessions}": "记录：{records} · 会话：{sessions}",
     "Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.": (
         "按 / 搜索：每个词都须出现；加引号为整句；词前加 - 为排除。"
     ),
@@ -1040,15 +1091,51 @@ DOORS: dict[str, str] = {
     "Expanded form": "巨（完整版）",
     "Report": "报告",
     "The rest is in the archive.": "其余见归档。",
+    "Filter": "筛选",
+    "Tag": "标签",
+    "Month": "月份",
+    "Governs a path, such as src/auth": "约束某路径，如 src/auth",
+    "all": "全部",
+    "Clear": "清除",
+    "Show more": "显示更多",
+    "{found} of {all} records": "{all} 条记录中的 {found} 条",
+    "Status|Record|Scope|Date|Tags": "状态|记录|范围|日期|标签",
+    "All records": "全部记录",
+    "Choose what to see: every field narrows the list.": "选择要看的内容：每个字段都会缩小列表。",
     "Map": "关系图",
-    "Every point is a record. Drag to move, turn the wheel to come nearer, click to read.": (
-        "每个点是一条记录。拖动可移动，滚轮可缩放，点击可阅读。"
+    "A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.": (
+        "每个点是一条记录，空心的已失效。拖动可移动，滚轮可缩放，点击可阅读。"
+    ),
+    "records without relations": "没有关系的记录",
+    "What was decided, what must hold and what went wrong, as people and agents wrote it down.": (
+        "人与智能体写下的：决定了什么，什么必须遵守，哪里出过问题。"
+    ),
+    "Records: {records}": "记录：{records}",
+    "Projects: {projects}": "项目：{projects}",
+    "Sessions: {sessions}": "会话：{sessions}",
+    "How decisions replaced each other": "决策的更替",
+    "The latest decisions, each joined to the one it replaced": "最近的决策，以弧线连到被取代者",
+    "By month": "按月",
+    "Records": "记录",
+    "by {names}": "作者：{names}",
+    "changed {day}": "修改于 {day}",
+    "Propose a change": "提出修改",
+    "Why it was opened": "提出的理由",
+    "Copy": "复制",
+    "Dangling paths": "失效路径",
+    "Stale records": "陈旧记录",
+    "Orphans": "孤立记录",
+    "Never used": "从未使用",
+    "No other record cites these, they cite none, and they name no path: only search leads to them.": (
+        "没有记录引用它们，它们也不引用别的记录，亦未写明路径：只有搜索能找到。"
+    ),
+    "Half a year old, cited by nobody, never confirmed and never heard again.": (
+        "已满半年，无人引用，从未确认，也没有再次出现。"
     ),
     "The data of this map": "本图的数据",
     "speaks of the same file": "涉及同一文件",
     "all scopes": "全部范围",
     "find in the map": "在图中查找",
-    "Records: {records}": "记录：{records}",
     "For other programs": "供其他程序使用",
     "all decisions": "全部决策",
     "decisions": "决策",
@@ -1281,6 +1368,8 @@ SESSIONS: dict[str, str] = {
     "before archiving": "存档前",
     "this file is there already": "该文件已经存在",
     "give --out another name": "请给 --out 另一个名字",
+    "a session of {host} can be pruned on paper only": "{host} 的会话只能查看修剪结果，不能写出修剪后的副本",
+    "leave --out away": "请去掉 --out",
     "no session is known here": "这里还没有已知的会话",
     "name the transcript, a JSONL file": "请指定转录文件（JSONL）",
     "nothing was pruned yet": "还没有修剪过",
@@ -1427,4 +1516,60 @@ SESSIONS: dict[str, str] = {
     "{number}. turn {turn}: {what}": "{number}. 第 {turn} 轮 {what}",
 }
 
-ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **PAST, **MCP, **SESSIONS}
+GUARDING: dict[str, str] = {
+    # the guard
+    "kb: {why}; the memory of this project has not been read for this prompt yet. Next: {step}": (
+        "kb：{why}；本轮还没有读过本项目的记忆。下一步：{step}"
+    ),
+    "kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}": (
+        "kb：{why}，而本轮没有读过本项目的记忆。下一步：{step}"
+    ),
+    "{variable} is {value}; known: {modes}; warn holds": "{variable} 的值是 {value}；可用：{modes}；按 warn 处理",
+    "kb: {why}. Next: {step}": "kb：{why}。下一步：{step}",
+    "{path} holds records, and only kb writes them": "{path} 存放记录，只有 kb 可以写",
+    "hand it to kb: kb write": "交给 kb：kb write",
+    "{path} holds archived sessions, and only kb writes them": "{path} 存放会话存档，只有 kb 可以写",
+    "let kb archive it: kb archive": "让 kb 存档：kb archive",
+    "{path} is kb's own state": "{path} 是 kb 自己的状态",
+    "ask the person; kb doctor --fix mends what is broken": "请问用户；损坏之处用 kb doctor --fix 修复",
+    "{path} is in the memory bank, and only its writer writes it": "{path} 在记忆库里，只有它的写入者可以写",
+    "{path} has a block that a tool writes, and this would change it": "{path} 里有工具维护的区块，此操作会改动它",
+    "change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END": (
+        "只改 MACHINE_BLOCK_START 与 MACHINE_BLOCK_END 之外的内容"
+    ),
+    "this runs a program that names {path}, where only kb writes": "此操作运行的程序提到 {path}，那里只有 kb 可以写",
+    "kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no": (
+        "kb：“{words}”只能由用户来说。下一步：请用户回复 mb:write 或 mb:no"
+    ),
+    "kb: {path} holds the settings of the knowledge base, its guard among them": (
+        "kb：{path} 是知识库的设置，守卫的设置也在其中"
+    ),
+    "read {path}": "读 {path}",
+    "run: {command}": "运行：{command}",
+    "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
+    # risk
+    "its keys are: {keys}": "可用的键：{keys}",
+    "{path} is changed": "要改动 {path}",
+    "{count} files are changed at once": "一次改动 {count} 个文件",
+    "more files are changed at once than can be told": "一次改动的文件多到无法确定",
+    "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
+    "{value} is no path of the project": "{value} 不是项目里的路径",
+    "did you mean {key}?": "是不是想写 {key}？",
+    "0, or a number from 2": "0，或不小于 2 的数",
+    "{key}: {help}": "{key}：{help}",
+    "a list of paths": "路径列表",
+}
+
+ROOMS: tuple[dict[str, str], ...] = (
+    GROUND,
+    RULES,
+    CHECKING,
+    GUARDING,
+    KNOWLEDGE,
+    STORE,
+    DOORS,
+    PAST,
+    MCP,
+    SESSIONS,
+)
+ZH: dict[str, str] = {english: chinese for room in ROOMS for english, chinese in room.items()}

@@ -16,6 +16,7 @@ from conftest import git
 from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb import hosts
+from kb.decision import Decision
 from kb.hosts import claude, events
 from kb.knowledge import KnowledgeBase, failures
 from kb.text import tokens
@@ -395,14 +396,14 @@ def test_a_damaged_index_loses_nothing(host: Host, tmp_path: Path, where: int) -
 
 @pytest.mark.parametrize("event", EVENTS.values())
 def test_the_host_gets_only_what_it_takes(event: str) -> None:
-    reply = events.Reply("长" * 30_000, "字" * 30_000)
-    output = json.loads(claude.rendered(event, reply))
+    reply = Decision(context="长" * 30_000, message="字" * 30_000)
+    output = json.loads(claude.rendered(event, reply, {}))
     assert len(output["systemMessage"]) == 10_000
     speaks = event in ("SessionStart", "UserPromptSubmit", "SubagentStart")
     assert ("hookSpecificOutput" in output) == speaks
     if speaks:
         assert output["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "长" * 10_000}
-    assert claude.rendered(event, events.Reply()) == ""
+    assert claude.rendered(event, Decision(), {}) == ""
 
 
 def test_failures_are_kept_in_a_ring(root: Path) -> None:

@@ -26,6 +26,8 @@ GROUND = [
     "short",
     "patterns",
     "weighing",
+    "decision",
+    "tools",
 ]
 GROUND += [
     "templates",

@@ -61,6 +61,8 @@ class Surroundings(NamedTuple):
     """Path of a record → its impact paths, as it writes them → share of lines changed since it was confirmed.
 
     1.0: as many as the file has; None: the path has vanished since."""
+    fixes: Mapping[str, bool] = {}
+    """Path of a record that names the commit which fixed it → whether the project's repository has that commit."""
     branches: Mapping[str, Mapping[Key, str]] = {}
     """Other branch → the records on it with their uids."""
     trunk: str = ""

@@ -8,6 +8,7 @@ COMMANDS_ZH: dict[str, str] = {
     "List records.": "列出记录。",
     "Print a record.": "显示一条记录。",
     "Find records.": "搜索记录。",
+    "Answer a question with evidence.": "带证据地回答问题。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -29,7 +30,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Show the running session in its compact form.": "以缩形态显示当前会话。",
     "Show the running session in its expanded form.": "以巨形态显示当前会话。",
     "Print a session in one of its three forms.": "以三态之一显示会话。",
-    "Tell how full an agent's context is.": "显示上下文使用情况。",
+    "Build an agent's context, or tell how full it is.": "拼装上下文，或显示其使用情况。",
     "Prune a session's transcript.": "修剪会话的转录文件。",
     "Check the records.": "检查记录。",
     "Prepare the removal of a secret.": "准备清除泄露的机密。",
@@ -113,8 +114,40 @@ FORMS_ZH: dict[str, str] = {
     "agent-start (compact), handover (normal) or debug (expanded).": (
         "agent-start（缩）、handover（常）或 debug（巨）。"
     ),
+    "Print background, related records and domain knowledge.": "显示项目背景、相关记录与领域知识。",
+    "Print what an agent reads before it answers: the project's background, related records, domain knowledge.": (
+        "显示智能体回答之前要读的：项目背景、相关记录、领域知识。"
+    ),
+    "Relevance is how much of what was asked a record speaks of.": "相关度是一条记录谈到了所问内容的多少。",
+    "Related records, at most.": "相关记录的条数上限。",
+    "Only the related records, as a numbered list.": "只显示相关记录的编号列表。",
+    "Estimate the tokens of FILE, or of stdin, and count its 字.": "估算 FILE 或标准输入的 token 数，并数其字数。",
+    "Estimate the tokens of a text.": "估算一段文本的 token 数。",
+    "字 of a compact form, at most.": "缩形态的字数上限。",
     "How full the context is, to choose the form by.": "上下文使用百分比，据此选择形态。",
-    "Tell how full the context of an agent is, and what that calls for.": "显示上下文使用情况，以及该做什么。",
+    "Build what an agent is given to work with, or tell how full its context is.": (
+        "拼装交给智能体的上下文，或显示上下文使用情况。"
+    ),
+    "Print the records that answer a question, within a budget.": "在预算内显示回答问题的记录。",
+    "Print the records that answer a question, within a budget of tokens: whole ones or their short forms.": (
+        "在 token 预算内显示回答问题的记录：完整的或缩略的。"
+    ),
+    "The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question, "
+    "nothing is printed.": "最相关的在前，不截断任何一条，绝不超出预算。没有相关记录时什么也不显示。",
+    "What the work is about.": "工作的内容。",
+    "Answer a question with evidence: quotes word for word, what is not known, what the code says otherwise.": (
+        "带证据地回答问题：逐字引文、尚不知道的、与代码不符的。"
+    ),
+    "YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The "
+    "code is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a "
+    "person.": (
+        "输出 YAML，--json 则为 JSON。绝不编造：记录没有说的列为开放问题，并指出去哪里找。"
+        "路径、符号、清单中的版本、端口、环境变量名与代码核对，其余留给人判断。"
+    ),
+    "Print the JSON schema of a pack.": "显示 pack 的 JSON schema。",
+    "Check a pack that a reader wrote, JSON or YAML.": "检查 reader 写的 pack（JSON 或 YAML）。",
+    "Tokens, at most.": "token 上限。",
+    "Only this kind.": "只要这一类型。",
     "Tell how full the context is.": "显示上下文使用情况。",
     "Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.": (
         "按 TRANSCRIPT 的 usage 字段显示上下文使用情况，以及该做什么。"
@@ -421,19 +454,33 @@ RECORDS_ZH: dict[str, str] = {
     "Write kb's hooks into the settings of an agent host, take them out, or show them.": (
         "把 kb 的钩子写入智能体宿主的设置、取出或显示。"
     ),
-    "Write kb's hooks into the settings of HOST (claude) and show what that changes; again, it changes nothing.": (
-        "把 kb 的钩子写入 HOST（claude）的设置并显示改动；再次执行不改变任何内容。"
+    "Write kb's hooks into the settings of HOST and show what that changes; again, it changes nothing.": (
+        "把 kb 的钩子写入 HOST 的设置并显示改动；再次执行不改变任何内容。"
     ),
+    "HOST is claude, codex, gemini, copilot, cursor or opencode.": (
+        "HOST 是 claude、codex、gemini、copilot、cursor 或 opencode。"
+    ),
+    "Only these events, separated by commas.": "只安装这些事件，以逗号分隔。",
+    "For opencode: the prompts of these agents instead of the hooks (sisyphus,atlas).": (
+        "用于 opencode：改动这些智能体的提示词，而不是钩子（sisyphus,atlas）。"
+    ),
+    "Write a Claude Code plugin.": "写出 Claude Code 插件。",
+    "Write a folder that is a marketplace of Claude Code with one plugin: kb's hooks for everybody who adds it.": (
+        "写出一个文件夹：它是只有一个插件的 Claude Code 市场，添加它的人都会得到 kb 的钩子。"
+    ),
+    "The folder to write.": "要写出的文件夹。",
+    "How the plugin calls kb-hook.": "插件如何调用 kb-hook。",
+    "Offer kb's MCP server as well.": "同时提供 kb 的 MCP 服务器。",
     "Write the hooks.": "写入钩子。",
-    "In ~/.claude/settings.json (the default).": "写入 ~/.claude/settings.json（默认）。",
-    "In .claude/settings.json of the project around.": "写入所在项目的 .claude/settings.json。",
+    "In the settings of the user (the default).": "写入用户的设置（默认）。",
+    "In the settings of the project around.": "写入所在项目的设置。",
     "Show what would change and change nothing.": "只显示会改变什么。",
     "Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was.": (
         "把 kb 的钩子从 HOST 的设置中取出；其余内容保持原样。"
     ),
     "Take the hooks out.": "取出钩子。",
-    "Show which hooks of kb stand in the settings of the user and of the project around.": (
-        "显示用户与所在项目的设置中有哪些 kb 钩子。"
+    "Show which hooks of kb stand in the settings of the user and of the project around, for every host.": (
+        "显示每个宿主的用户设置与所在项目的设置中有哪些 kb 钩子。"
     ),
     "Show the hooks.": "显示钩子。",
     "Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with.": (

@@ -17,7 +17,7 @@ from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
 from kb.patterns import regex
-from kb.record import GLOBAL, Record, Status
+from kb.record import FIXED_BY, GLOBAL, Record, Status
 from kb.store.git.repository import Repository
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _FRONT_UID = regex(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
+_COMMIT = regex(r"[0-9a-f]{7,64}")
 _TRUNKS = ("origin/main", "origin/master", "main", "master")
 
 
@@ -79,8 +80,9 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
     around = Surroundings(
         today=kb.today(),
         files=frozenset(_files(kb.root)),
-        trees={name: frozenset(_tracked(kb, top)) for name, top in projects(kb).items()},
+        trees={name: frozenset(tracked(kb, top)) for name, top in projects(kb).items()},
         changes=_changes(kb, [one.record for one in everything.opened]),
+        fixes=dict(_fixes(kb, [one.record for one in everything.opened])),
         texts=before.texts,
         merges=_merges(kb, everything),
     )
@@ -134,7 +136,8 @@ def projects(kb: KnowledgeBase) -> dict[str, str]:
     return found
 
 
-def _tracked(kb: KnowledgeBase, top: str) -> list[str]:
+def tracked(kb: KnowledgeBase, top: str) -> list[str]:
+    """Return the files of the project at *top* that git knows or would take, relative to it."""
     names = _asked(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(_files(top))
 
@@ -164,6 +167,21 @@ def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, fl
             since = record.confirmed or record.date
             found[record.path] = {path: _share(top, path, since, log) for path in record.impact}
     return found
+
+
+def _fixes(kb: KnowledgeBase, records: list[Record]) -> Iterator[tuple[str, bool]]:
+    """Yield for each record that names the commit which fixed it whether its project has that commit."""
+    tops = projects(kb)
+    for record in records:
+        top = tops.get(record.scope.removeprefix("project/"), "")
+        if not top or FIXED_BY not in record.extra:
+            continue
+        commit = str(record.extra[FIXED_BY])
+        is_name = _COMMIT.fullmatch(commit) is not None
+        yield (
+            record.path,
+            is_name and _asked(kb, top, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}") is not None,
+        )
 
 
 def _log(kb: KnowledgeBase, top: str, since: str) -> list[tuple[str, str, int]]:

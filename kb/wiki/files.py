@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
+from kb.wiki.chunks import chunk_names, chunks
 from kb.wiki.feeds import RECORDS, feed, feed_names, records_json
 from kb.wiki.graph import DATA, graph_data
 from kb.wiki.permalinks import forwarding, permalinks
@@ -13,7 +14,7 @@ from kb.wiki.whole import Wiki
 
 def file_names(wiki: Wiki) -> set[str]:
     """Return every file that `files` makes, relative to the wiki's top."""
-    return {*permalinks(wiki), RECORDS, DATA, *feed_names(wiki)}
+    return {*permalinks(wiki), RECORDS, DATA, *chunk_names(wiki), *feed_names(wiki)}
 
 
 def files(wiki: Wiki, urls: Mapping[str, str], published: str = "") -> Iterator[tuple[str, str]]:
@@ -30,6 +31,7 @@ def files(wiki: Wiki, urls: Mapping[str, str], published: str = "") -> Iterator[
         yield path, forwarding(wiki, path, places, target)
     yield RECORDS, records_json(wiki, lambda uri: urls[uri])
     yield DATA, graph_data(wiki, lambda uri: urls[uri])
+    yield from chunks(wiki, lambda uri: urls[uri])
     for name, scope in feed_names(wiki).items():
         yield name, feed(wiki, scope, name, _address(urls, posixpath.dirname(name), published))
 

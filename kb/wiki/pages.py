@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from kb.wiki.graph import GRAPH, graph_page
 from kb.wiki.health import HEALTH, health_page
 from kb.wiki.home import home_page
-from kb.wiki.lists import KINDS, SCOPES, list_pages
+from kb.wiki.lists import KINDS, RECORDS, SCOPES, list_pages
 from kb.wiki.recordpage import record_page
 from kb.wiki.sessions import SESSIONS, session_pages
 from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
@@ -25,7 +25,8 @@ def pages(wiki: Wiki) -> list[Page]:
 def navigation(wiki: Wiki) -> list[str]:
     """Return the pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
     lists = (listed.uri for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months))
-    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, KINDS, SCOPES, *lists, *([SESSIONS] if wiki.sessions else [])]
+    sessions = [SESSIONS] if wiki.sessions else []
+    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, RECORDS, KINDS, SCOPES, *lists, *sessions]
 
 
 def located(wiki: Wiki, page: Page, href: str) -> str:

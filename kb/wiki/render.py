@@ -13,7 +13,8 @@ from functools import cache
 from kb.patterns import regex
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.wiki.elements import Html, linked
+from kb.wiki.chunks import START
+from kb.wiki.elements import Html, element, linked
 from kb.wiki.markup import anchors
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def rendered(
         html = linked(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
         shown.append(html)
     headings = (Heading(int(token.tag[1]), slug, words) for (token, words, _), slug in zip(found, slugs, strict=True))
+    shown.append(element("div", data_kb=own(START), hidden="hidden"))
     return Rendered("\n".join(shown), tuple(headings))
 
 

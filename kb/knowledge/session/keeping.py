@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _TAIL = 400_000
 """Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
 
+_LOOKED_AT = 8_000_000
+"""Bytes at the end of a transcript in which records that kb does not know are counted."""
+
 LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
@@ -339,6 +342,23 @@ def _report(kb: KnowledgeBase, path: str) -> str:
         return report_before_archiving(kb, path)
     except KbError as error:
         return error.in_language(kb.config.language) + "\n"
+
+
+def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, int], int]:
+    """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that kb
+    does not know, each with its number, and how many lines are no records."""
+    unknown: dict[str, int] = {}
+    looked = skipped = 0
+    for heard in running.heard_of(kb)[:most]:
+        try:
+            found = transcripts.read(read_transcript(heard.transcript, _LOOKED_AT))
+        except BadInput:
+            continue
+        looked += 1
+        skipped += sum(1 < skip.line <= found.lines for skip in found.skipped)
+        for kind, times in found.unknown.items():
+            unknown[kind] = unknown.get(kind, 0) + times
+    return looked, unknown, skipped
 
 
 def task_of_agent(path: str, agent_type: str) -> str:

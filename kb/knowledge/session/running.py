@@ -173,17 +173,24 @@ class Heard(NamedTuple):
 
 def latest(kb: KnowledgeBase, session: str = "") -> Heard:
     """Return the session that kb heard of last, or the one whose id begins with *session*; raise UnknownId for none."""
-    found: list[tuple[float, Heard]] = []
+    found = heard_of(kb, session)
+    if not found:
+        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
+    return found[0]
+
+
+def heard_of(kb: KnowledgeBase, session: str = "") -> list[Heard]:
+    """Return the sessions whose ids begin with *session* and whose transcripts are there, the latest first."""
+    found: dict[Heard, float] = {}
     for folder in ("cursors", "pending"):
         place = kb.state.path(folder)
         for name in os.listdir(place) if os.path.isdir(place) else ():
             kept = kb.state.load(folder, name) if name.endswith(".json") else None
             path = kept.get("transcript") if isinstance(kept, dict) else None
-            if isinstance(path, str) and os.path.isfile(path) and name.startswith(session):
-                found.append((os.stat(path).st_mtime, Heard(name.partition(".")[0], path)))
-    if not found:
-        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
-    return max(found)[1]
+            with contextlib.suppress(OSError, ValueError):
+                if isinstance(path, str) and os.path.isfile(path) and name.startswith(session):
+                    found[Heard(name.partition(".")[0], path)] = os.stat(path).st_mtime
+    return sorted(found, key=lambda heard: (found[heard], heard), reverse=True)
 
 
 # -- what is put off ------------------------------------------------------------------------------
