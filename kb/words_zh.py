@@ -1291,6 +1291,16 @@ MCP: dict[str, str] = {
         "任务开始前应知的内容（t1：问题、约束、模式）、方案确定后的参考（t2：决策、接口、回滚方式），"
         "或某个分身角色的提示（avatar）。只提醒，不替人决定。"
     ),
+    "Get what a task needs": "获取任务所需",
+    "The records that a question or task is about, whole or in short, as one text in a budget; often none.": (
+        "与问题或任务真正相关的记录，全文或简写，合成一段不超过 budget 的文本；常常没有。"
+    ),
+    "Answer with evidence": "以证据作答",
+    "What is known of a question: a summary, quotes word for word with file and commit, what is not known and where to"
+    " look, and where records and code say different things.": (
+        "关于一个问题已知的内容：摘要、带文件与提交的逐字引文、未知之处及去哪里查，以及记录与代码不一致的地方。"
+    ),
+    "The question in words.": "要问的问题。",
     "Propose records": "提交记录",
     "Hand in what was decided, learnt or agreed, to be kept for the team. Each candidate goes through the gate; its"
     " verdict says what became of it (created, updated, appended, unchanged, conflict, held, refused), why, and the one"

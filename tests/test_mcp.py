@@ -258,6 +258,15 @@ def test_hints_and_prompts_remind_in_the_form_of_the_protocol(desk: Any) -> None
         run(lambda client: client.get_prompt("shi_avatar", {"avatar": "鼻"}), desk)
 
 
+def test_a_context_and_a_pack_answer_with_what_is_about_the_question(desk: Any) -> None:
+    made = call(desk, "context", query="where are orders stored, PostgreSQL?", budget=800)
+    assert made["records"][0]["id"] == "D001" and made["tokens"] <= 800 and "PostgreSQL 16" in made["text"]
+    assert call(desk, "context", query="the colour of the office door")["text"] == ""
+    pack = call(desk, "pack", question="where are orders stored, PostgreSQL?")["pack"]
+    assert pack["evidence"][0]["quote"] == "Orders are stored in PostgreSQL 16." and pack["evidence"][0]["commit"]
+    assert ORDER not in json.dumps(call(desk, "pack", question="why do orders time out"))
+
+
 def test_check_counts_and_names_what_is_wrong(desk: Any) -> None:
     found = call(desk, "check")
     assert found["records"] == 2 and found["errors"] + found["warnings"] == len(found["findings"]) > 0

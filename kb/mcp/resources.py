@@ -12,7 +12,7 @@ from kb.errors import BadInput, UnknownId
 from kb.kinds import KINDS, kind_label, section_label
 from kb.knowledge import Filter, KnowledgeBase
 from kb.knowledge.recall import handed
-from kb.mcp.tools import BUDGET, within
+from kb.mcp.calls import BUDGET, within
 from kb.values import NamedTuple
 from kb.words import Said, say
 
