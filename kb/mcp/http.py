@@ -104,10 +104,11 @@ def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Ad
 def bound(where: Address) -> socket.socket:
     """Return a socket that listens at *where*; raise KbError where it cannot be had."""
     try:
-        family, kind, _, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind)
+        family, kind, protocol, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)  # with the protocol asyncio sees that it is TCP: no delay
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(place)
+        made.listen()
     except OSError as error:
         shown = f"{where.host}:{where.port}"
         raise KbError(
@@ -136,7 +137,7 @@ def app(server: Server[Any], where: Address, secret: str) -> ASGIApp:
     rules = TransportSecuritySettings(
         allowed_hosts=named, allowed_origins=[f"{scheme}://{name}" for name in named for scheme in ("http", "https")]
     )
-    inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=rules)
+    inner = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=rules)
     return _guarded(inner, secret)
 
 
