@@ -1271,6 +1271,8 @@ MCP: dict[str, str] = {
     "Decisions, interfaces and ways back to hold a plan against.": "用来对照方案的决策、接口与回滚方式。",
     "Hints for a sub-agent": "分身的惯性提示",
     "The hints that a role (眼 耳 鼻 舌 身 意) gets for its task.": "某个角色（眼 耳 鼻 舌 身 意）为其任务得到的提示。",
+    "Context for a sub-agent": "分身的上下文",
+    "What the prompt of a sub-agent begins with: hints and its task.": "分身提示词的开头：提示与任务。",
     "this role gets no hints": "该角色没有提示",
     # tools
     "Find records": "查找记录",

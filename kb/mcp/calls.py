@@ -21,8 +21,9 @@ from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
+    T = TypeVar("T")
     Given = Mapping[str, Any]
     Answer = dict[str, Any]
 
@@ -33,9 +34,9 @@ BUDGET = 4000
 # -- what several tools do ------------------------------------------------------------------------
 
 
-def within(rows: Sequence[Mapping[str, Any]], budget: int) -> list[Mapping[str, Any]]:
-    """Return the first of *rows* that together cost at most *budget* estimated tokens; always the first one."""
-    kept: list[Mapping[str, Any]] = []
+def within(rows: Sequence[T], budget: int) -> list[T]:
+    """Return the first of *rows*, values for JSON, that cost at most *budget* estimated tokens; one at least."""
+    kept: list[T] = []
     for row in rows:
         budget -= tokens(json.dumps(row, ensure_ascii=False))
         if kept and budget < 0:
@@ -114,6 +115,7 @@ def show(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
             say("{id} has no section {section}", id=record.id, section=only),
             hint=say("there are: {names}", names=handed.passage(", ".join(filter(None, names)))),
         )
+    handed.remember(kb, "show", [record])
     return {"frame": handed.frame(kb), "record": whole}
 
 
@@ -210,6 +212,7 @@ def context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the records that a question is about, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
     made = kb.context(given["query"], budget=given.get("budget", BUDGET), project=project)
+    handed.remember(kb, "context", [one.record for one in made.shown])
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
     return {
         "frame": handed.frame(kb), "text": made.text, "records": records, "tokens": made.tokens, "left": made.left,

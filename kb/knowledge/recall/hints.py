@@ -52,7 +52,7 @@ def _wanted(moment: str, project: str) -> Filter:
 
 def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> Hint:
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
-    _remember(kb, moment, written.shown)
+    remember(kb, moment, written.shown)
     return written
 
 
@@ -73,7 +73,7 @@ def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -
         kb.fresh()
         records = _about(kb, prompt, project)
     written = hints.prompt_hint(records, kb.config)
-    _remember(kb, "prompt", written.shown)
+    remember(kb, "prompt", written.shown)
     return written.text
 
 
@@ -116,7 +116,7 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
     compact = active_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
     written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
-    _remember(kb, "start", written.shown)
+    remember(kb, "start", written.shown)
     return written.text
 
 
@@ -146,7 +146,7 @@ class Use(NamedTuple):
     cause: str
 
 
-def _remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
+def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return
