@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("list", "List records."),
     "show": ("show", "Print a record."),
     "search": ("search", "Find records."),
+    "vectors": ("vectors", "Make the vectors by which search finds meaning."),
     "hint": ("hint", "Print the hint for a moment of work."),
     "log": ("log", "Print the commits of a record."),
     "history": ("history", "Tell the life of a record."),

@@ -16,6 +16,7 @@ COMMANDS_ZH: dict[str, str] = {
     "List records.": "列出记录。",
     "Print a record.": "显示一条记录。",
     "Find records.": "搜索记录。",
+    "Make the vectors by which search finds meaning.": "生成按意思搜索所用的向量。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",

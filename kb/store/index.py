@@ -15,6 +15,7 @@ from kb.errors import BadRecord
 from kb.errors import IndexFailed as IndexFailed
 from kb.record import LIVE, Record
 from kb.store.connection import opened
+from kb.store.passages import Passages
 from kb.store.postings import Postings
 from kb.store.rows import (
     ALL,
@@ -33,6 +34,7 @@ from kb.store.rows import (
     where,
     words_of,
 )
+from kb.store.scanning import containing, matching
 from kb.store.stamps import files_in, folders_below, names_in, stamp_of_file, stamp_weight, tally
 from kb.store.stamps import stamp as stamp_of
 from kb.text import folded, normalise
@@ -55,6 +57,7 @@ class Index:
         self.folders = tuple(folders)
         self._db, self.is_new = opened(path)
         self.postings = Postings(self._db)
+        self.passages = Passages(self._db)
 
     def close(self) -> None:
         """Close the file."""
@@ -179,6 +182,7 @@ class Index:
                 (n, *words_of(known)),
             )
             self.postings.remove(n, known)
+            self.passages.remove(n, known)
             self._db.execute("DELETE FROM facets WHERE n = ?", (n,))
             self._db.execute("DELETE FROM records WHERE n = ?", (n,))
         self._db.execute("DELETE FROM broken WHERE path = ?", (path,))
@@ -228,6 +232,7 @@ class Index:
         n = cursor.lastrowid or 0
         self._db.execute("INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)", (n, *words_of(record)))
         self.postings.add(n, record)
+        self.passages.add(n, record)
         facets = [(n, *facet) for facet in facets_of(record)]
         self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
         self.reserve(record.scope, record.id)
@@ -298,27 +303,17 @@ class Index:
 
     def matching(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows that the FTS5 *expression* finds, best first."""
-        if not expression:
-            return []
-        condition, values = where(wanted)
-        rows = self._db.execute(
-            "SELECT r.n FROM (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
-            f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
-            (expression, *values, limit),
-        )
-        return [n for (n,) in rows]
+        return matching(self._db, expression, wanted, limit)
+
+    def matches(self, expression: str, most: int) -> int:
+        """Return how many rows the FTS5 *expression* finds, *most* at most."""
+        statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        (number,) = self._db.execute(statement, (expression, most)).fetchone() if expression else (0,)
+        return int(number)
 
     def containing(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows in whose folded text all *terms* (folded too) stand, newest first: right by definition."""
-        if not terms:
-            return []
-        condition, values = where(wanted)
-        has = " AND ".join("instr(r.plain, ?)" for _ in terms)
-        rows = self._db.execute(
-            f"SELECT r.n FROM records r WHERE {has} AND {condition} ORDER BY r.day DESC, r.scope, r.id LIMIT ?",
-            (*terms, *values, limit),
-        )
-        return [n for (n,) in rows]
+        return containing(self._db, terms, wanted, limit)
 
     def near(
         self,
