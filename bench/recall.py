@@ -7,7 +7,8 @@ tokeniser and rank with any of the words; `fts5 + terms` the same over the terms
 does. With the extra `vectors` there are more: `e5` alone, and what is made of it and ours: `RRF` by their ranks,
 `70/30` by their scores with 0.7 for vectors, and `ours + e5`, what `kb search` does then. They are asked where a figure
 is wanted of them, and their vectors are kept in KB_BENCH_CACHE. With --dev the parts that the constants were chosen on
-are reported, and not the others. A set whose data is missing is named. Exits with 2 where KB_BENCH_DATA names no folder.
+are reported, and not the others. A set whose data is missing is named. Exits with 2 where KB_BENCH_DATA names no
+folder.
 """
 
 import argparse

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 
 from kb.config import NO_MODEL
+from kb.knowledge import fresh
 from kb.knowledge.recall import finding, successors
 from kb.reading import rank, synonyms
 from kb.reading.intent import IDENTITY, STRATEGIES, understood
@@ -68,7 +69,14 @@ def explained(
     First those that the index finds with every term, then those in which a plain scan finds every term (parts of
     words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
     """
-    index = kb.fresh()
+    is_quick = fresh.looked_lately(kb)
+    found = _explained(kb, kb.fresh(thorough=not is_quick), query, wanted, project, limit)
+    if is_quick and not all(kb.index.is_current(answer.record.path) for answer in found.answers):
+        found = _explained(kb, kb.fresh(), query, wanted, project, limit)
+    return found
+
+
+def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, project: str, limit: int) -> Explained:
     query = one_line(query)
     what = understood(query)
     plan = what.strategy
