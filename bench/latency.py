@@ -115,8 +115,11 @@ def updates(kb: KnowledgeBase, place: Path) -> None:
         subprocess.run(["git", "rev-parse", "HEAD"], cwd=place, capture_output=True, check=True).stdout.decode().strip()
     )
     for path in paths:
-        with open(place / path, "a", encoding="utf-8") as file:
-            file.write("\n")
+        text = (place / path).read_text(encoding="utf-8")
+        section = text.index("\n## ") + 1
+        place_in = text.index("\n\n", section)
+        text = f"{text[:place_in]}\n\nChanged by a colleague, {corpus.word(section)}.{text[place_in:]}"
+        (place / path).write_text(text, encoding="utf-8")
     subprocess.run(["git", "commit", "-qam", "Change many"], cwd=place, check=True)
     spent = []
     for _ in range(2):

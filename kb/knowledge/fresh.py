@@ -19,7 +19,7 @@ from kb.values import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_MANY = 500
+_MANY = 2_000
 """So many files that git does not vouch for, and looking at all is no dearer."""
 
 
@@ -83,11 +83,7 @@ def look(kb: KnowledgeBase) -> Looking:
 
 def looked_lately(kb: KnowledgeBase) -> bool:
     """Tell whether a search may do without a look at every file of a large knowledge base."""
-    return (
-        0 <= kb.now() - float(kb.index.note("looked") or "-inf") < _LATELY
-        and is_settled(kb)
-        and kb.index.count() > _LARGE
-    )
+    return 0 <= kb.now() - float(kb.index.note("looked") or "-inf") < _LATELY and is_settled(kb)
 
 
 def look_ahead(kb: KnowledgeBase) -> Looking | None:
@@ -102,7 +98,7 @@ def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     began = kb.now()
     _refresh(kb, looking)
-    if kb.index.count() > _LARGE:
+    if kb.index.last_row() > _LARGE:
         kb.index.set_note("looked", str(began))
 
 

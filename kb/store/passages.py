@@ -45,13 +45,13 @@ class Passages:
         """Take the table as it is."""
         self._db = db
 
-    def add(self, n: int, record: Record) -> None:
-        """Let the row *n*, which holds *record*, wait for a vector."""
-        self._db.execute("INSERT INTO passages VALUES (?, ?, 1)", (digest(passage(record)), n))
-
-    def remove(self, n: int, record: Record) -> None:
-        """Forget the row *n*, which was added as *record*."""
-        self._db.execute("DELETE FROM passages WHERE digest = ? AND n = ?", (digest(passage(record)), n))
+    def change(self, n: int, known: Record | None, record: Record | None) -> None:
+        """Let the row *n*, which held *known*, wait for the vector of *record*, if it says something else; None: no."""
+        before, after = (digest(passage(one)) if one else None for one in (known, record))
+        if before != after and before is not None:
+            self._db.execute("DELETE FROM passages WHERE digest = ? AND n = ?", (before, n))
+        if before != after and after is not None:
+            self._db.execute("INSERT INTO passages VALUES (?, ?, 1)", (after, n))
 
     def rows(self, digests: Sequence[int], wanted: Filter = ALL) -> dict[int, list[int]]:
         """Return the rows of each of *digests* whose records are *wanted*."""

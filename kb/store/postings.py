@@ -60,17 +60,18 @@ class Postings:
         self._state: tuple[int, int] = (-1, -1)
         self._counts: dict[int, int] = {}
 
-    def add(self, n: int, record: Record) -> None:
-        """Let the row *n* be found by the terms of *record*."""
-        rows = [(term, n, weight) for term, weight in weights(record).items()]
-        self._db.executemany("INSERT INTO postings VALUES (?, ?, ?)", rows)
-        for table, words in (("vocabulary", vocabulary(record)), ("spellings", spellings(record))):
+    def change(self, n: int, known: Record | None, record: Record | None) -> None:
+        """Let the row *n*, so far found by the terms of *known*, be found by those of *record*; None has none."""
+        before = weights(known) if known else {}
+        after = weights(record) if record else {}
+        gone = [(term, n) for term in before.keys() - after.keys()]
+        new = [(term, n, weight) for term, weight in after.items() if before.get(term) != weight]
+        self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", gone)
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", new)
+        for table, said in (("vocabulary", vocabulary), ("spellings", spellings)):
+            words = (said(record) if record else set()) - (said(known) if known else set())
             values = [(word,) for word in sorted(words)]
             self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", values)
-
-    def remove(self, n: int, record: Record) -> None:
-        """Let the row *n*, which was added as *record*, be found no more."""
-        self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", [(term, n) for term in weights(record)])
 
     def frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """Return in how many records each of *words*, or another form of it, stands."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kb.config import NO_MODEL
 from kb.knowledge import fresh
@@ -134,9 +135,17 @@ def shipped_synonyms() -> list[Group]:
 
 
 def _groups(path: str, name: str) -> list[Group]:
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
-        return synonyms.read(file.read(MAX_SYNONYMS), name)
+    with contextlib.suppress(FileNotFoundError):
+        stat = os.stat(path)
+        return _groups_in(path, name, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
     return []
+
+
+@lru_cache(maxsize=4)
+def _groups_in(path: str, name: str, version: tuple[int, ...]) -> list[Group]:
+    """Return the groups in *version* of a file; a process that asks often reads it once."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return synonyms.read(file.read(MAX_SYNONYMS), name)
 
 
 def all_synonyms(kb: KnowledgeBase) -> list[Group]:

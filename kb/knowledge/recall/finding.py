@@ -26,7 +26,7 @@ SENTENCE = 6
 FEW = 3
 """Records that hold all that was asked and are no answer yet."""
 
-MANY = 500
+MANY = 200
 """Records that hold all that was asked, from which on the full-text index takes too long to put them in order."""
 
 TELLING = 8
