@@ -14,8 +14,7 @@ from kb.record import LIVE, Candidate, Record
 from kb.text import clip
 from kb.words import Said, say
 from kb.writing.choice import Choice
-from kb.writing.clash import Clash, clash
-from kb.writing.gist import are_near, gist
+from kb.writing.glance import are_near
 from kb.writing.lexicon import OPPOSITE_OF, RIVAL_ROWS, RIVALS, UNITS
 from kb.writing.statement import Statement, statement, under
 from kb.writing.terms import sentences
@@ -63,21 +62,19 @@ def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) 
 
 def _in_other_words(candidate: Candidate, record: Record) -> Said | None:
     """Find the one point in which two decisions differ that are worded freely."""
-    found = clashing(candidate, record)
+    decision = record.section("decision")
+    if not candidate.decision or not decision:
+        return None
+    if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
+        return None
+    from kb.writing.clash import clash
+    from kb.writing.gist import gist
+
+    found = clash(gist(candidate.title, candidate.decision), gist(record.title, decision))
     if found is None:
         return None
     said = {"duty": _opposed, "number": _numbered, "choice": _chosen}[found.point]
     return said(clip(found.old, SHOWN), clip(found.new, SHOWN), record.id)
-
-
-def clashing(candidate: Candidate, record: Record) -> Clash | None:
-    """Return the point in which title and decision of both differ; None where they are not near."""
-    theirs = record.section("decision")
-    if not candidate.decision or not theirs:
-        return None
-    if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {theirs}"):
-        return None
-    return clash(gist(candidate.title, candidate.decision), gist(record.title, theirs))
 
 
 def _is_settled(candidate: Candidate, record: Record) -> bool:

@@ -14,10 +14,8 @@ from kb.patterns import regex
 from kb.record import LIVE, Candidate, Record, Similar
 from kb.text import bigrams, normalise, run_terms, runs, word_terms
 from kb.values import NamedTuple
-from kb.writing.apart import signs
-from kb.writing.clash import clash
 from kb.writing.contradict import RULING, contradiction
-from kb.writing.gist import NAME, Gist, are_near, gist, weight
+from kb.writing.glance import are_near
 from kb.writing.lexicon import SENSES
 from kb.writing.statement import Statement, number_amounts, statement
 from kb.writing.terms import stem
@@ -27,21 +25,6 @@ THRESHOLD = 0.8
 
 BODY_AGREEMENT = 0.5
 """Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)."""
-
-RETOLD = 0.55
-"""Share of what both say that must agree where the titles alone do not tell (chosen on the dev half of bench/pairs)."""
-
-LEAST = 0.35
-"""And the share of what either says: one may say more than the other."""
-
-NAMED = 0.25
-"""And the share of what either title says."""
-
-APART = 0.7
-"""The share that must agree where one sign speaks against it (see `apart`)."""
-
-EVIDENCE = 2.75
-"""What the words and numbers that both have must weigh, times the share: less could be any two records."""
 
 FACT_TERMS = 24
 """Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
@@ -111,9 +94,24 @@ def match(candidate: Candidate, records: Iterable[Record], threshold: float = TH
     found = next((m for m in over if _agree(candidate, m.record)), None)
     if found or not candidate.decision:
         return found
-    told = [Match(m.record, retold(candidate, m.record), True) for m in near if _may_merge(candidate, m.record)]
-    best = sorted((m for m in told if m.score >= RETOLD), key=lambda m: (-m.score, m.record.date, m.record.id))
+    told = [Match(m.record, _retold(candidate, m.record), True) for m in near if _may_merge(candidate, m.record)]
+    best = sorted((m for m in told if m.score), key=lambda m: (-m.score, m.record.date, m.record.id))
     return next((m for m in best if contradiction(candidate, m.record) is None), None)
+
+
+def _retold(candidate: Candidate, record: Record) -> float:
+    """Return how much of each the other says where they say the same in other words, else 0.0."""
+    decision = record.section("decision")
+    if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
+        return 0.0
+    from kb.writing.retelling import Telling, retold
+
+    rules = candidate.kind in RULING
+    return retold(
+        Telling(candidate.title, candidate.decision, candidate.why),
+        Telling(record.title, decision, record.section("why")),
+        rules=rules,
+    )
 
 
 def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) -> tuple[Similar, ...]:
@@ -156,62 +154,6 @@ def _may_merge(candidate: Candidate, record: Record) -> bool:
         and record.scope == candidate.scope
         and record.id not in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with)
     )
-
-
-# -- other words ----------------------------------------------------------------------------------
-
-
-def retold(candidate: Candidate, record: Record) -> float:
-    """Return how much of what each of the two says the other says too (0.0–1.0); 0.0 where something speaks against.
-
-    Names, numbers and words of title and decision are weighed. What speaks against one record: both name or count
-    what the other does not, they hold in other places, they clash in one point, or they share too little to tell.
-    """
-    decision = record.section("decision")
-    if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
-        return 0.0
-    new, old = gist(candidate.title, candidate.decision), gist(record.title, decision)
-    if (new.numbers - old.numbers and old.numbers - new.numbers) or _name_apart(new, old):
-        return 0.0
-    if candidate.kind in RULING and (clash(new, old) or _turned(candidate.title, record.title)):
-        return 0.0
-    against = signs(new, old)
-    if against > 1:
-        return 0.0
-    mine, theirs = _told(new, old, record.section("why")), _told(old, new, candidate.why)
-    named = (
-        _told(gist(candidate.title, ""), old, record.section("why")),
-        _told(gist(record.title, ""), new, candidate.why),
-    )
-    shared = weight(new, new.terms.keys() & old.terms.keys()) + NAME * len(new.numbers & old.numbers)
-    share = (mine + theirs) / 2
-    if share * shared < EVIDENCE or min(mine, theirs) < LEAST or min(named) < NAMED:
-        return 0.0
-    if against and share < APART:
-        return 0.0
-    is_anchored = bool(new.names & old.names or new.numbers & old.numbers)
-    return share if is_anchored or max(named) == 1.0 else 0.0
-
-
-def _turned(one: str, other: str) -> bool:
-    """Tell whether one title allows or demands and the other denies."""
-    a, b = statement(one), statement(other)
-    return ("must not" in (a.duty, b.duty) or "need not" in (a.duty, b.duty)) and a.duty != b.duty
-
-
-def _name_apart(one: Gist, other: Gist) -> bool:
-    """Tell whether each of two records names what the other does not, in its title or beside too few common names."""
-    mine, theirs = one.names - other.words, other.names - one.words
-    if not mine or not theirs:
-        return False
-    return bool(mine & one.title) or bool(theirs & other.title) or len(one.names & other.names) < len(mine | theirs)
-
-
-def _told(one: Gist, other: Gist, why: str) -> float:
-    """Return the share of what *one* says that the *other* says too, be it as its reason."""
-    terms = other.terms.keys() | (gist("", why).terms.keys() if why else set())
-    whole = sum(one.terms.values()) + NAME * len(one.numbers)
-    return (weight(one, one.terms.keys() & terms) + NAME * len(one.numbers & other.numbers)) / whole if whole else 0.0
 
 
 def titles_agree(one: str, other: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from kb.patterns import regex
 from kb.values import NamedTuple
@@ -18,11 +18,6 @@ from kb.writing.wording import BOUNDS, CONTRARY, NEAR, PLAIN, TURNED
 
 SENTENCES = 8
 """Sentences of a decision that are read; what follows tells the circumstances."""
-
-READ = 600
-"""Characters of a text that are looked at to see whether another is near."""
-ALIKE = 0.2
-"""Share of their pairs of letters that two texts have in common, below which they are not compared."""
 
 NAME = 2.0
 """What a name, an identifier or a number weighs; any other word weighs 1."""
@@ -252,18 +247,6 @@ def _joined(found: Iterable[Word]) -> list[str]:
             terms.append(word.text)
         before = word.text if single else ""
     return terms
-
-
-def are_near(one: str, other: str) -> bool:
-    """Tell whether two texts share enough pairs of letters to be worth a closer look."""
-    mine, theirs = _letters(one), _letters(other)
-    return 2 * len(mine & theirs) >= ALIKE * (len(mine) + len(theirs))
-
-
-@lru_cache(maxsize=1024)
-def _letters(text: str) -> frozenset[tuple[str, str]]:
-    folded = text[:READ].casefold()
-    return frozenset(pairwise(folded))
 
 
 def weight(one: Gist, terms: Iterable[str]) -> float:

@@ -42,7 +42,10 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
             return Decision("conflict", record, reason, alike)
     same = match(candidate, others, threshold)
     if same:
-        reason = say("says the same as [{id}], titles {score} alike", id=same.record.id, score=f"{same.score:.2f}")
+        alike_by = f"{same.score:.2f}"
+        reason = say("says the same as [{id}], titles {score} alike", id=same.record.id, score=alike_by)
+        if same.is_retold:
+            reason = say("says the same as [{id}] in other words, {score} of them", id=same.record.id, score=alike_by)
         return Decision("merge", same.record, reason, alike)
     return Decision("create", similar=alike)
 
