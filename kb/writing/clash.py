@@ -102,12 +102,14 @@ def _places(clause: Clause, record: Gist) -> frozenset[str]:
 
 def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[int], new: Gist, old: Gist) -> bool:
     """Tell whether one of two clauses denies all of what the other says; a denial of a part leaves the rest."""
-    if ("except" in mine.marks) != ("except" in theirs.marks):
+    if ("except" in mine.marks) != ("except" in theirs.marks) or "without" in mine.marks | theirs.marks:
         return False
     is_mine = mine.duty == "must not" or theirs.duty == "must"
     denial, own, rest = (mine, left, right) if is_mine else (theirs, right, left)
     said = theirs if is_mine else mine
     shared = beside(mine, theirs)
+    if any(unit.is_number and unit.text == "0" for unit in said.units):
+        return False
     if own or not shared or sum(said.units[place].weight for place in rest) > min(_shared(mine, theirs), SUBJECT):
         return False
     if 2 * shared < sum(unit.weight for unit in denial.units if not unit.is_number):

@@ -34,22 +34,27 @@ _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
 
 def contradiction(candidate: Candidate, record: Record) -> Said | None:
-    """Return why *candidate* and *record* cannot both hold, or None.
+    """Return why *candidate* and *record* cannot both hold, or None."""
+    return outright(candidate, record) or in_other_words(candidate, record)
+
+
+def outright(candidate: Candidate, record: Record) -> Said | None:
+    """Return why *candidate* and *record* cannot both hold as far as they use the same words, or None.
 
     Only a live record of the same scope can be contradicted (the caller has set `candidate.scope`), and none that the
     candidate replaces or that one of the two says it coexists with.
     """
-    if record.status not in LIVE or record.scope != candidate.scope or _is_settled(candidate, record):
+    if not _may_clash(candidate, record):
         return None
     claimed = _claims(candidate, record)
-    if claimed or candidate.kind not in RULING or record.kind not in RULING:
+    if claimed or not _rule(candidate, record):
         return claimed
     shares_paths = _paths_meet(candidate.impact, record.impact)
     new, old = statement(candidate.title), statement(record.title)
     found = _clash(old, new, record.id, shares_paths)
     if not found and (shares_paths or _speak_of_the_same(new, old)):
         found = _in_the_decisions(candidate, record, shares_paths)
-    return found or _in_other_words(candidate, record)
+    return found
 
 
 def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) -> Said | None:
@@ -60,10 +65,10 @@ def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) 
     return next((said for said in clashes if said), None)
 
 
-def _in_other_words(candidate: Candidate, record: Record) -> Said | None:
-    """Find the one point in which two decisions differ that are worded freely."""
+def in_other_words(candidate: Candidate, record: Record) -> Said | None:
+    """Return the one point in which two decisions differ that are worded freely, or None."""
     decision = record.section("decision")
-    if not candidate.decision or not decision:
+    if not candidate.decision or not decision or not (_rule(candidate, record) and _may_clash(candidate, record)):
         return None
     if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
         return None
@@ -75,6 +80,14 @@ def _in_other_words(candidate: Candidate, record: Record) -> Said | None:
         return None
     said = {"duty": _opposed, "number": _numbered, "choice": _chosen}[found.point]
     return said(clip(found.old, SHOWN), clip(found.new, SHOWN), record.id)
+
+
+def _may_clash(candidate: Candidate, record: Record) -> bool:
+    return record.status in LIVE and record.scope == candidate.scope and not _is_settled(candidate, record)
+
+
+def _rule(candidate: Candidate, record: Record) -> bool:
+    return candidate.kind in RULING and record.kind in RULING
 
 
 def _is_settled(candidate: Candidate, record: Record) -> bool:

@@ -7,7 +7,7 @@ puts something else in the place of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from kb.patterns import regex
@@ -15,7 +15,7 @@ from kb.record import LIVE, Candidate, Record, Similar
 from kb.text import bigrams, normalise, run_terms, runs, word_terms
 from kb.values import NamedTuple
 from kb.writing.contradict import RULING, contradiction
-from kb.writing.glance import are_near
+from kb.writing.glance import are_near, likeness
 from kb.writing.lexicon import SENSES
 from kb.writing.statement import Statement, number_amounts, statement
 from kb.writing.terms import stem
@@ -25,6 +25,12 @@ THRESHOLD = 0.8
 
 BODY_AGREEMENT = 0.5
 """Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)."""
+
+FAINT = 0.2
+"""Likeness of title and decision below which two records only share what many share."""
+
+CLOSEST = 6
+"""Records that are read word by word where the titles do not tell; a candidate has hardly ever more near it."""
 
 FACT_TERMS = 24
 """Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
@@ -84,34 +90,51 @@ def _dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]])
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
-def match(candidate: Candidate, records: Iterable[Record], threshold: float = THRESHOLD) -> Match | None:
+def match(candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD) -> Match | None:
     """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
 
-    Those whose titles are alike come before those that say the same in other words.
+    One with a title like the candidate's comes before one that says the same in other words.
     """
+    found = titled_alike(candidate, records, threshold)
+    if found:
+        return found
+    told = (retold(candidate, record) for record in closest(candidate, records))
+    return next((m for m in told if m and contradiction(candidate, m.record) is None), None)
+
+
+def titled_alike(candidate: Candidate, records: Iterable[Record], threshold: float) -> Match | None:
+    """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
     near = [Match(record, similarity(candidate.title, record.title, threshold)) for record in records]
     over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
-    found = next((m for m in over if _agree(candidate, m.record)), None)
-    if found or not candidate.decision:
-        return found
-    told = [Match(m.record, _retold(candidate, m.record), True) for m in near if _may_merge(candidate, m.record)]
-    best = sorted((m for m in told if m.score), key=lambda m: (-m.score, m.record.date, m.record.id))
-    return next((m for m in best if contradiction(candidate, m.record) is None), None)
+    return next((m for m in over if _agree(candidate, m.record)), None)
 
 
-def _retold(candidate: Candidate, record: Record) -> float:
-    """Return how much of each the other says where they say the same in other words, else 0.0."""
-    decision = record.section("decision")
-    if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
-        return 0.0
-    from kb.writing.retelling import Telling, retold
+def closest(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
+    """Return the few *records* whose title and decision share most with the candidate's, the likest first."""
+    if not candidate.decision:
+        return []
+    mine = f"{candidate.title} {candidate.decision}"
+    near = [(_text(record), record) for record in records if record.section("decision")]
+    found = [(likeness(mine, text), record) for text, record in near if are_near(mine, text)]
+    return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
 
-    rules = candidate.kind in RULING
-    return retold(
+
+def _text(record: Record) -> str:
+    return f"{record.title} {record.section('decision')}"
+
+
+def retold(candidate: Candidate, record: Record) -> Match | None:
+    """Return *record* with how much of each the other says where they say the same in other words."""
+    if not _may_merge(candidate, record):
+        return None
+    from kb.writing.retelling import Telling, agreement
+
+    share = agreement(
         Telling(candidate.title, candidate.decision, candidate.why),
-        Telling(record.title, decision, record.section("why")),
-        rules=rules,
+        Telling(record.title, record.section("decision"), record.section("why")),
+        rules=candidate.kind in RULING,
     )
+    return Match(record, share, True) if share else None
 
 
 def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) -> tuple[Similar, ...]:
@@ -131,9 +154,20 @@ def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) 
 
 
 def similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[Similar, ...]:
-    """Return the *n* records whose titles resemble the candidate's most, the likest first; none without a likeness."""
-    found = [Similar(r.id, r.scope, r.title, round(score(candidate.title, r.title), 3)) for r in records]
+    """Return the *n* records that resemble the candidate most, the likest first; none without a likeness.
+
+    The titles tell, or title and decision together where that is more.
+    """
+    found = [Similar(r.id, r.scope, r.title, round(_likeness(candidate, r), 3)) for r in records]
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
+
+
+def _likeness(candidate: Candidate, record: Record) -> float:
+    titles = score(candidate.title, record.title)
+    if not candidate.decision or not record.section("decision"):
+        return titles
+    told = max(titles, likeness(f"{candidate.title} {candidate.decision}", _text(record)))
+    return told if told >= FAINT else 0.0
 
 
 def _agree(candidate: Candidate, record: Record) -> bool:

@@ -216,7 +216,7 @@ def _clause(text: str, part: list[Word]) -> Clause:
             lead = "only" if word.text in _ONLY else word.mark
         elif word.mark:
             lead = ""
-    marks = [word.mark for word in part]
+    marks = [word.text if word.text == "without" else word.mark for word in part]
     duty, is_explicit = duty_of(marks)
     if marks[:1] == ["over"] and part[0].text != "over":
         duty, is_explicit = "must not", True

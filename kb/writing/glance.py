@@ -25,6 +25,12 @@ def are_near(one: str, other: str) -> bool:
     return len(mine & theirs) >= NEAR * max(min(len(mine), len(theirs)), 1)
 
 
+def likeness(one: str, other: str) -> float:
+    """Return how many beginnings two texts share (0.0–1.0), for ranking."""
+    mine, theirs = _beginnings(one), _beginnings(other)
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs) or 1)
+
+
 @lru_cache(maxsize=1024)
 def _beginnings(text: str) -> frozenset[str]:
     """Return the first four letters of each longer word of *text*, and of Chinese each pair of characters."""

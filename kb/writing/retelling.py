@@ -39,7 +39,7 @@ class Telling(NamedTuple):
     why: str
 
 
-def retold(mine: Telling, theirs: Telling, *, rules: bool) -> float:
+def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
     """Return how much of what each of the two says the other says too; 0.0 where it is too little or something differs.
 
     Names, numbers and words of title and decision are weighed; the reason of the other may say them. Two that *rule*
