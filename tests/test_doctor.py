@@ -2,18 +2,18 @@
 
 import json
 import os
+import re
 import stat
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from conftest import DAY, git
 from talk import ZH, transcript
 
-from kb import doctor
-from kb.cli.doctor import command
+from kb import doctor, settingsfile
 from kb.hosts import claude, events, install
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.failures import Failure
@@ -61,7 +61,7 @@ def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
 
 def put_hooks(environment: dict[str, str], program: str) -> Path:
     path = Path(environment["HOME"], ".claude", "settings.json")
-    install.apply(install.installation(claude, str(path), program, environment), environment)
+    settingsfile.apply(install.installation(claude, str(path), program, environment), environment)
     return path
 
 
@@ -84,7 +84,8 @@ def test_a_good_knowledge_base_passes(filled: Path, environment: dict[str, str],
     assert set(outcomes) - states(outcomes, doctor.OK) == set()
     assert [o.remedy for o in outcomes.values()] == [None] * len(doctor.CHECKS)
     assert (git(filled, "rev-parse", "HEAD"), sorted(os.listdir(filled / ".kb"))) == before, "looking changes nothing"
-    assert str(outcomes["hook line"].said).endswith("kb-hook subagent-start runs")
+    said = str(outcomes["hook line"].said)
+    assert said.startswith("9 lines run: session-start ") and re.search(r"user-prompt \d+ ms", said)
 
 
 def test_every_failure_has_one_remedy() -> None:
@@ -294,7 +295,7 @@ def test_hooks_that_are_not_there_or_not_whole(filled: Path, environment: dict[s
     del settings["hooks"]["PreCompact"]
     path.write_text(json.dumps(settings))
     outcome = examined(filled, environment)["hooks"]
-    assert outcome.state == doctor.FAILED and "PreCompact" in str(outcome.said)
+    assert outcome.state == doctor.NOTE and "PreCompact" in str(outcome.said)
     path.write_text("{")
     assert "settings.json" in str(examined(filled, environment)["hooks"].said) + path.name
 
@@ -306,8 +307,9 @@ def test_the_installed_line_is_run(
     put_hooks(environment, program(tmp_path, f'cat > {tmp_path}/payload; echo "$@" >> {tmp_path}/words; {script}'))
     outcome = examined(filled, environment)["hook line"]
     assert outcome.state == doctor.FAILED and f"ends with {code}" in str(outcome.said)
-    assert (tmp_path / "words").read_text() == "subagent-start\n", "once, and with an event that writes nothing"
-    assert json.loads((tmp_path / "payload").read_text())["hook_event_name"] == "SubagentStart"
+    assert (tmp_path / "words").read_text() == "session-start\n", "the first that fails is told"
+    payload = json.loads((tmp_path / "payload").read_text())
+    assert payload["hook_event_name"] == "SessionStart" and payload["cwd"] != str(filled), "what writes, writes nowhere"
 
 
 def test_a_program_that_is_gone_is_found(filled: Path, environment: dict[str, str]) -> None:
@@ -320,7 +322,7 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
 ) -> None:
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
-    install.apply(install.installation(claude, str(path), alien, environment), environment)
+    settingsfile.apply(install.installation(claude, str(path), alien, environment), environment)
     assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
 
@@ -347,11 +349,11 @@ def test_the_command_prints_each_check_and_its_remedy(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (filled / "kb.toml").write_text(f'language = "{language}"\n')
-    done = CliRunner().invoke(command, [])
-    assert done.exit_code == 0 and done.stdout.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
-    assert "    → " in done.stdout and "kb hooks install claude" in done.stdout
+    done = run(tmp_path, "doctor")
+    assert done.code == 0 and done.out.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
+    assert "    → " in done.out and "kb hooks install claude" in done.out
     events.remember_failure(str(filled), "Stop", ValueError("x"))
-    done = CliRunner().invoke(command, ["--json"])
-    rows = {row["name"]: row for row in json.loads(done.stdout)}
-    assert done.exit_code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
-    assert CliRunner().invoke(command, ["--fix"]).exit_code == 0
+    done = run(tmp_path, "doctor", "--json")
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert done.code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
+    assert run(tmp_path, "doctor", "--fix").code == 0

@@ -26,7 +26,7 @@ RELATIONS = ("supersedes", "amends", "cites", "path")
 def graph_page(wiki: Wiki) -> Page:
     """Return the page with the map; its script draws what the file DATA holds."""
     title = wiki.word(say("Map"))
-    said = say("Every point is a record. Drag to move, turn the wheel to come nearer, click to read.")
+    said = say("A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.")
     box = element(
         "div",
         element("a", wiki.word(say("The data of this map")), href=to(DATA), class_="kb-graph-data"),
@@ -90,6 +90,7 @@ def graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
         "map": wiki.word(say("Map")),
         "time": wiki.word(say("Timeline")),
         "find": wiki.word(say("find in the map")),
+        "alone": wiki.word(say("records without relations")),
     }
     told = {"words": words, "nodes": nodes, "edges": list(edges(wiki))}
     return f"window.kbGraph={json.dumps(told, ensure_ascii=False, separators=(',', ':'))};\n"

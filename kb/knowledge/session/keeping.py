@@ -14,8 +14,8 @@ from kb.digest import sha256
 from kb.errors import BadInput, Busy, KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT
+from kb.knowledge.session import agents, running
 from kb.knowledge.session import archive as archives
-from kb.knowledge.session import running
 from kb.knowledge.session.forming import Known, compact_of, masked, written
 from kb.knowledge.session.running import Desk, Job, Row
 from kb.knowledge.session.transcripts import has_words as has_words
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 _TAIL = 400_000
 """Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
+
+_LOOKED_AT = 8_000_000
+"""Bytes at the end of a transcript in which records that kb does not know are counted."""
 
 LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
@@ -128,9 +131,12 @@ class _Saving:
             if self.landing:
                 raise
             return self._later(busy, lasting, notes)
-        self.rows += map(Row, lasting, verdicts)
+        new = list(map(Row, lasting, verdicts))
+        self.rows += new
         self._show()
         self._move_cursor()
+        if self.job.agent and self.desk.belongs_to_running:
+            agents.returned(self.kb, self.job, new, self.transcript)
         return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
 
     def _has_forms(self) -> bool:
@@ -339,6 +345,23 @@ def _report(kb: KnowledgeBase, path: str) -> str:
         return report_before_archiving(kb, path)
     except KbError as error:
         return error.in_language(kb.config.language) + "\n"
+
+
+def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, int], int]:
+    """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that kb
+    does not know, each with its number, and how many lines are no records."""
+    unknown: dict[str, int] = {}
+    looked = skipped = 0
+    for heard in running.heard_of(kb)[:most]:
+        try:
+            found = transcripts.read(read_transcript(heard.transcript, _LOOKED_AT))
+        except BadInput:
+            continue
+        looked += 1
+        skipped += sum(1 < skip.line <= found.lines for skip in found.skipped)
+        for kind, times in found.unknown.items():
+            unknown[kind] = unknown.get(kind, 0) + times
+    return looked, unknown, skipped
 
 
 def task_of_agent(path: str, agent_type: str) -> str:
