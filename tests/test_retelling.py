@@ -150,8 +150,8 @@ def test_what_can_hold_together_is_no_contradiction(old: tuple[str, str], new: t
 @pytest.mark.parametrize(
     ("half", "what", "precision", "recall"),
     [
-        ("dev", "merge", 0.98, 0.7),
-        ("dev", "conflict", 0.95, 0.65),
+        ("dev", "merge", 0.98, 0.65),
+        ("dev", "conflict", 0.95, 0.62),
         ("unseen", "merge", 0.9, 0.5),
         ("unseen", "conflict", 0.7, 0.65),
     ],

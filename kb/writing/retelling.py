@@ -66,7 +66,7 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
 def _are_turned(one: str, other: str) -> bool:
     """Tell whether one title allows or demands and the other denies, or they hold in different places."""
     a, b = statement(one), statement(other)
-    denies = {"must not", "need not"} & {a.duty, b.duty}
+    denies = {"must not", "need not"} & {a.duty, b.duty} and len({*a.terms} & {*b.terms}) >= SUBJECT
     return (bool(denies) and a.duty != b.duty) or (a.places ^ b.places) - {"test"} != set()
 
 

@@ -20,6 +20,7 @@ TURNED: Mapping[str, str] = {
     **{"before": "before", "先于": "before", "之前": "before", "after": "after", "晚于": "after", "之后": "after"},
     **dict.fromkeys(("several", "multiple", "many", "多", "多个"), "several"),
     **dict.fromkeys(("single", "单", "单个"), "single"),
+    **{"above": "above", "大于": "above", "高于": "above", "below": "below", "小于": "below", "低于": "below"},
     **{"import": "import", "导入": "import", "export": "export", "导出": "export"},
 }
 """Words that `lexicon` reads for their place in a sentence, and what stands for each where it counts what they say."""
@@ -28,6 +29,11 @@ CONTRARY: tuple[str, ...] = (
     "before|after",
     "import|export",
     "several|single",
+    "above|below",
+    "large|small",
+    "old|new",
+    "fast|slow",
+    "high|low",
     "local|remote",
     "internal|external",
     "shared|separate|dedicated",
@@ -56,6 +62,9 @@ CONTRARY: tuple[str, ...] = (
     "native|hybrid",
     "denormalise|normalise",
     "本地|远程",
+    "大|小",
+    "新|旧",
+    "高|低",
     "内部|外部",
     "共享|共用|独立|独占",
     "静态|动态",
@@ -82,8 +91,8 @@ CONTRARY: tuple[str, ...] = (
 """Rows of words of which one place takes one."""
 
 PLAIN = (
-    "about|above|across|after|again|against|ago|almost|along|already|although|among|another|anything|anyway|around|aside|"
-    "away|back|because|become|becomes|been|behind|being|below|beside|better|both|bring|brings|but|call|called|come|comes|"
+    "about|across|after|again|against|ago|almost|along|already|although|among|another|anything|anyway|around|aside|"
+    "away|back|because|become|becomes|been|behind|being|beside|better|both|bring|brings|but|call|called|come|comes|"
     "contain|contains|could|did|different|do|done|during|each|either|else|enough|ever|every|few|first|follow|follows|"
     "found|full|fully|further|gave|gets|get|give|given|gives|go|goes|going|gone|good|got|half|handle|hand|happen|happens|"
     "has|have|having|he|hence|here|how|however|i|into|itself|just|keep|keeps|kept|kind|know|last|less|let|lets|like|line|"
@@ -102,8 +111,7 @@ PLAIN = (
 """What any record could say."""
 
 NEAR: tuple[str, ...] = (
-    f"{LIMIT}|limited|cap|capped|budget|ceiling|threshold|quota|exceed|exceeds|larger|smaller|fewer|上限|限制|阈值|门槛|"
-    "超过|大于|小于|低于|高于|控制",
+    f"{LIMIT}|limited|cap|capped|budget|ceiling|threshold|quota|exceed|exceeds|上限|限制|阈值|门槛|超过|控制",
     "expire|expiry|expiration|valid|validity|lifetime|ttl|lifespan|有效期|过期|失效|到期|有效",
     "release|rollout|roll|ship|shipped|publish|deployment|上线|发布|发版|部署|投产",
     "delete|deletion|remove|removal|purge|drop|erase|clean|删除|清理|清除|移除|抹除|删",
@@ -151,7 +159,7 @@ NEAR: tuple[str, ...] = (
     "start|starts|started|startup|boot|launch|启动|开机",
     "stop|stops|stopped|kill|kills|killed|die|dies|died|终止|杀掉|被杀",
     "connection|connections|连接|连接数",
-    "size|sized|large|length|长度|大小",
+    "size|sized|length|长度|大小",
     "minimum|min|最短|最少",
     "mobile|phone|app|application|应用|移动端|手机",
     "client|clients|consumer|consumers|caller|callers|客户端|调用方",
