@@ -150,6 +150,7 @@ RULES: dict[str, str] = {
     "“{new}” chooses otherwise than “{old}” in [{id}]": "“{new}”与 [{id}] 中“{old}”的选择不同",
     "“{new}” turns down what “{old}” in [{id}] chose": "“{new}”否定了 [{id}] 中“{old}”的选择",
     "[{id}] claims {key} = {old}; this claims {new}": "[{id}] 声明 {key} = {old}，这条声明 {new}",
+    "says the same as [{id}] in other words, {score} of them": "与 [{id}] 换了说法的同一件事，相合度 {score}",
     "says the same as [{id}], titles {score} alike": "与 [{id}] 说的是同一件事，标题相似度 {score}",
     "say what was decided about what": "写明就什么事做了什么决定",
     # reading

@@ -336,19 +336,21 @@ class Index:
         impact: Iterable[str],
         scopes: Sequence[str],
         limit: int = 50,
+        telling: str = "",
     ) -> list[Record]:
         """Return live records of *scopes* that could say the same as, or the contrary of, something with these marks.
 
-        Of those that share a word of the title, and of those that share a claim or a path, at most *limit* each.
+        Of those that share a word of the title, of those that say anywhere what *telling* asks for, and of those that
+        share a claim or a path, at most *limit* each.
         """
         wanted = [("claim", key) for key in claims] + [("impact", path) for path in impact]
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
-        if expression:
+        here = " OR ".join(map(scope_term, scopes))
+        for asked in filter(None, (expression and f"title : ({expression})", telling)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
-            here = " OR ".join(map(scope_term, scopes))
-            values += [f"(title : ({expression})) AND tags : ({here})", limit]
+            values += [f"({asked}) AND tags : ({here})", limit]
         for facet, value in wanted:
             live = f"r.scope IN ({marks(scopes)}) AND r.status IN ({marks(LIVE)})"
             shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"
