@@ -600,8 +600,8 @@ VECTORS_ZH: dict[str, str] = {
         "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
     ),
     "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
-    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not embedded "
-    "again. Other commands go on meanwhile.": (
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
         "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
     ),
     "Give every record a vector that has none.": "为没有向量的记录生成向量。",

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 _TOO_LONG = 12
 """Digits from which on a number was never given out by kb, and SQLite may not hold it."""
 
-
 _FEW, _NARROW, _WIDE = 100, 2_000, 64_000
 """So many changed files, and the file's pages get 64 MB of memory instead of two."""
 
