@@ -197,6 +197,7 @@ def test_without_a_memory_bank_reading_the_records_is_what_is_asked_for(work: Wo
     (work.folder / "memory-bank").rmdir()
     assert work.write("src/auth/login.py") == Decision(), "there are no records yet"
     add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    work.prompt()
     assert work.write("src/auth/login.py").reason.endswith("run: kb hint t1 -k auth -k login")
     work.bash("kb hint t1 -k auth -k login")
     assert work.write("src/auth/login.py") == Decision()
@@ -522,6 +523,8 @@ def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Wo
     kb.change_status("C001", "proposed")
     assert work.write("src/auth/login.py").context == "", "it is not accepted"
     kb.change_status("C001", "accepted")
+    work.prompt()
+    work.read(PATTERNS)
     told = work.write("src/auth/login.py").context
     assert told.startswith("kb: what holds for src/auth/login.py") and "C001" in told and "argon2" in told
     assert "cents" not in told

@@ -269,6 +269,13 @@ class Index:
         (number,) = self._db.execute(f"SELECT count(*) FROM records r WHERE {condition}", values).fetchone()
         return int(number)
 
+    def impacts(self, wanted: Filter = ALL) -> list[str]:
+        """Return the paths, as they are written, that the records *wanted* are about."""
+        condition, values = where(wanted)
+        among = f"n IN (SELECT n FROM records r WHERE {condition})"
+        rows = self._db.execute(f"SELECT DISTINCT value FROM facets WHERE +facet = 'impact' AND {among}", values)
+        return [path for (path,) in rows]
+
     def named(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
         rows = self._db.execute(
