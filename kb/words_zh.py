@@ -1517,6 +1517,11 @@ GUARDING: dict[str, str] = {
     "kb: {path} holds the settings of the knowledge base, its guard among them": (
         "kb：{path} 是知识库的设置，守卫的设置也在其中"
     ),
+    "kb: “{words}” decides what kb has left to a person": "kb：“{words}”裁决的是 kb 留给用户本人的事",
+    "an agent has staged a change here, where only kb writes": "智能体在此暂存了改动，而这里只有 kb 可以写",
+    "take it back: git restore --staged --worktree {path}; then: kb write": (
+        "撤回：git restore --staged --worktree {path}；然后：kb write"
+    ),
     "read {path}": "读 {path}",
     "run: {command}": "运行：{command}",
     "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",

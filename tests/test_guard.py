@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 from conftest import git
 
 from kb.decision import ASK, DENY, WARN, Decision
@@ -477,7 +479,10 @@ def test_a_setting_lets_agents_write_but_not_into_the_state(work: Work) -> None:
     assert work.write(str(work.root / ".kb/proposals/x.json")).permission == DENY
 
 
-def test_for_the_settings_of_the_guard_the_person_is_asked(work: Work) -> None:
+def test_for_the_settings_and_for_what_a_person_decides_the_person_is_asked(work: Work) -> None:
+    for command in ("kb inbox promote abc", "kb review accept D001", "cd x && kb --kb /y review reject D001"):
+        assert work.bash(command).permission == ASK, command
+    assert work.bash("kb review").permission == work.bash("kb inbox list").permission == ""
     for name in ("kb.toml", "risk.yaml"):
         assert work.write(str(work.root / name)).permission == ASK
 
@@ -671,3 +676,48 @@ def test_what_the_guard_must_see_is_never_passed_over(table: Work) -> None:
     for tool, given in calls:
         payload = {"session_id": session, "cwd": str(table.folder), "tool_name": tool, "tool_input": given}
         assert not says_nothing("PreToolUse", payload, str(table.root)), given
+
+
+# -- the second line ---------------------------------------------------------------------------------
+
+
+def test_what_an_agent_stages_by_hand_fails_the_check_before_a_commit(root: Path, kb: KnowledgeBase) -> None:
+    made = add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    record = root / made.path
+    record.write_text(record.read_text().replace("30 minutes", "60 minutes"))
+    (record.parent / "D007-mine.md").write_text("# [D007] mine\n")
+    (root / "README.md").write_text("free\n")
+    git(root, "add", ".")
+    found = [finding for finding in check(root, CLAUDECODE="1") if finding["rule"] == "writer"]
+    assert [finding["path"] for finding in found] == [made.path, "content/anchors/global/D007-mine.md"]
+    assert not [finding for finding in check(root) if finding["rule"] == "writer"], "people are free"
+    git(root, "reset", "-q", "--hard")
+    assert check(root, CLAUDECODE="1") == []
+
+
+def test_the_index_of_a_commit_of_everything_is_looked_at(root: Path, kb: KnowledgeBase) -> None:
+    made = add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    hook = root / ".git/hooks/pre-commit"
+    code = "from kb.cli import main; main(['check'])"
+    hook.write_text(f"#!/bin/sh\nexec {sys.executable} -c {shlex.quote(code)}\n")
+    hook.chmod(0o755)
+    (root / made.path).write_text((root / made.path).read_text().replace("30 minutes", "60 minutes"))
+    run_git = ["git", "-C", str(root), "commit", "-qam", "by hand"]
+    agent = subprocess.run(run_git, env={**os.environ, "CLAUDECODE": "1"}, capture_output=True, text=True, check=False)
+    assert agent.returncode == 1 and "only kb writes" in agent.stdout + agent.stderr
+    assert subprocess.run(run_git, capture_output=True, check=False).returncode == 0
+
+
+def test_an_agent_may_commit_what_kb_check_has_mended(root: Path, kb: KnowledgeBase) -> None:
+    made = add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    record = root / made.path
+    record.write_text("".join(line for line in record.read_text().splitlines(True) if not line.startswith("uid:")))
+    git(root, "commit", "-qam", "lose the uid")
+    run(root, "check", "--fix", CLAUDECODE="1")
+    git(root, "add", ".")
+    assert git(root, "diff", "--cached", "--name-only").strip() == made.path
+    assert not [finding for finding in check(root, CLAUDECODE="1") if finding["rule"] == "writer"]
+
+
+def check(root: Path, **environment: str) -> list[dict[str, Any]]:
+    return list(json.loads(run(root, "check", "--json", **environment).out))

@@ -16,6 +16,7 @@ from kb.values import NamedTuple
 WRITE, NO = "write", "no"
 _ANSWER = regex(r"mb\s*:\s*(write|no)((?:[\s,]+\d{1,3})*)\s*[.!。！]?", re.IGNORECASE)
 _MENTION = regex(r"mb\s*[:：]\s*(?:write|no)\b", re.IGNORECASE)
+_LONGEST_ANSWER = 200
 _LONGEST = 20_000
 """Characters of a prompt that are looked at; what is longer is pasted."""
 _SHORTEST, _LONGEST_SENTENCE = 5, 120
@@ -33,6 +34,8 @@ class Answer(NamedTuple):
 
 def answer(prompt: str) -> Answer | None:
     """Return the word that *prompt* is; None where it only mentions one, in a sentence, a quotation or code."""
+    if len(prompt) > _LONGEST_ANSWER:
+        return None
     match = _ANSWER.fullmatch(unicodedata.normalize("NFKC", prompt).strip())
     if not match:
         return None

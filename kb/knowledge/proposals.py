@@ -18,6 +18,7 @@ from kb.digest import sha256
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.guarding import proposals as rules
 from kb.kinds import kind_label
+from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
 from kb.knowledge.guard.turns import FOLDER
 from kb.knowledge.write import inbox
@@ -45,8 +46,6 @@ _ROUNDS = 2000
 _LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 _ALIKE = 0.5
 """Likeness of a title from which what was written says what a prompt said."""
-_AGENTS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
-"""Variables that agents set in the shells they run commands in."""
 
 
 class Proposal(NamedTuple):
@@ -223,7 +222,7 @@ def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal
                 _keep(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(say("this is not the code that was shown"), hint=_ASK)
         return False
-    if not terminal or any(kb.environment.get(name) for name in _AGENTS):
+    if not terminal or in_its_shell(kb.environment):
         raise NeedsPerson(say("only a person may decide on a proposal"), hint=_ASK)
     return True
 

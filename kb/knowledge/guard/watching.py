@@ -154,6 +154,8 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
                 return guard.kept(_short(path, ground), "block").in_language(language)
     if not is_free and (named := _named_by_script(call, ground)):
         return guard.kept(named, "script").in_language(language)
+    if call.decides:
+        return guard.decides(call.decides).in_language(language)
     return _settings_asked(kb, call, ground)
 
 
