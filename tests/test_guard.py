@@ -721,3 +721,30 @@ def test_an_agent_may_commit_what_kb_check_has_mended(root: Path, kb: KnowledgeB
 
 def check(root: Path, **environment: str) -> list[dict[str, Any]]:
     return list(json.loads(run(root, "check", "--json", **environment).out))
+
+
+# -- asked by a person -------------------------------------------------------------------------------
+
+
+def test_a_person_can_ask_what_the_guard_would_say(work: Work) -> None:
+    given = {"KB_HOME": str(work.root), "MEMORY_BANK_GUARD_MODE": "block"}
+    said = run(work.folder, "guard", "src/auth/login.py", "src/a.py", "/etc/hosts", **given).out.splitlines()
+    assert said[:2] == ["mode: block", f"to be read first: {PATTERNS}"]
+    assert [line.split(": ")[1] for line in said[2:]] == ["high risk", "low risk", "low risk"]
+    shown = run(work.folder, "guard", "--config", **given).out
+    (work.root / "risk.yaml").write_text(shown)
+    assert settings_at(str(work.root)) == Risk()
+    (work.root / "risk.yaml").write_text("many: x\n")
+    failed = run(work.folder, "guard", **given)
+    assert failed.code == 2 and "risk.yaml:1" in failed.error
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"settled": 1}', b'{"settled": true}', b"\xff\xff"])
+def test_what_was_kept_for_quiet_hooks_is_believed_only_when_whole(work: Work, kept: bytes) -> None:
+    place = work.root / ".kb/active/s1"
+    place.mkdir(parents=True)
+    (place / "guard.json").write_bytes(kept)
+    risky = {"tool_name": "Write", "tool_input": {"file_path": str(work.folder / "package.json"), "content": "{}"}}
+    payload = {"session_id": "s1", "cwd": str(work.folder), **risky}
+    assert not says_nothing("PreToolUse", payload, str(work.root))
+    assert work.write("package.json").permission == DENY

@@ -60,7 +60,9 @@ def level(paths: Sequence[str], settings: Risk, *, many: bool = False) -> Level:
         return Level(HIGH, say("{count} files are changed at once", count=count))
     if settings.many and many:
         return Level(HIGH, say("more files are changed at once than can be told"))
-    return Level(LOW, say("{path} is changed", path=next(iter(paths), "")))
+    if not paths:
+        return Level(LOW, say("nothing of the project is changed"))
+    return Level(LOW, say("{path} is changed", path=paths[0]))
 
 
 def covers(pattern: str, path: str) -> bool:

@@ -10,7 +10,7 @@ from kb.errors import BadInput
 from kb.guarding import guard
 from kb.guarding.calls import touched
 from kb.guarding.risk import FILE as RISK_FILE
-from kb.guarding.risk import PATTERNS, Risk, level
+from kb.guarding.risk import PATTERNS, Level, Risk, level, text_of
 from kb.guarding.touched import Call, Place, patched
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
@@ -132,6 +132,33 @@ def _step(kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: S
 
 def _short(path: str, ground: Grounds) -> str:
     return os.path.relpath(path, ground.project) if inside(path, ground.project) else path
+
+
+class Standing(NamedTuple):
+    """How the guard stands in a folder."""
+
+    mode: str
+    notice: Said | None
+    read: tuple[str, ...]
+    """What must have been read, any of these files; () for any record."""
+    risks: tuple[tuple[str, Level], ...]
+    """The paths that were asked about, each with its risk."""
+
+
+def standing(kb: KnowledgeBase, folder: str, paths: Sequence[str] = ()) -> Standing:
+    """Return how the guard stands in *folder*, and what it thinks of writing each of *paths*; raise BadRisk."""
+    from kb.knowledge.guard.settings import settings_at
+
+    settings, ground = settings_at(kb.root), grounds(kb, folder)
+    mode = guard.mode_of(kb.environment.get(guard.MODE), kb.config.guard)
+    read = tuple(_short(path, ground) for path in _wanted(kb, ground, settings))
+    there = [(path, in_project([os.path.join(ground.folder, path)], ground)) for path in paths]
+    return Standing(mode.name, mode.notice, read, tuple((path, level(inside, settings)) for path, inside in there))
+
+
+def settings_text() -> str:
+    """Return `risk.yaml` with the defaults, every key with its meaning."""
+    return text_of()
 
 
 # -- who may write -----------------------------------------------------------------------------------
