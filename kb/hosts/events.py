@@ -161,6 +161,10 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
     path, agent = _whose(payload)
     usable = _usable(kb, "Stop", path)
+    if usable and agent:
+        from kb.knowledge.session.running import Desk
+
+        Desk(kb, _text(payload, "session_id")).hear(_transcript(payload))
     saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict()) if usable else None
     verdicts = saved.verdicts if saved else ()
     lit = None if agent or not usable else _light(kb, payload)
