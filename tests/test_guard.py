@@ -748,3 +748,37 @@ def test_what_was_kept_for_quiet_hooks_is_believed_only_when_whole(work: Work, k
     payload = {"session_id": "s1", "cwd": str(work.folder), **risky}
     assert not says_nothing("PreToolUse", payload, str(work.root))
     assert work.write("package.json").permission == DENY
+
+
+# -- on every host -----------------------------------------------------------------------------------
+
+DENIED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "claude": ("PreToolUse", {"tool_name": "Write", "tool_input": {"file_path": "RECORD", "content": "x"}},
+               ("hookSpecificOutput", "permissionDecision")),
+    "codex": ("PreToolUse", {"tool_name": "apply_patch", "tool_input": {
+        "command": "*** Begin Patch\n*** Update File: RECORD\n@@\n-a\n+b\n*** End Patch\n"}},
+        ("hookSpecificOutput", "permissionDecision")),
+    "gemini": ("BeforeTool", {"tool_name": "run_shell_command", "tool_input": {"command": "echo x >> RECORD"}},
+               ("decision",)),
+    "copilot": ("preToolUse", {"toolName": "create", "toolArgs": '{"path": "RECORD", "file_text": "x"}'},
+                ("permissionDecision",)),
+    "cursor": ("preToolUse", {"tool_name": "Shell", "tool_input": {"command": "sed -i s/a/b/ RECORD"}, "cwd": ""},
+               ("permission",)),
+    "opencode": ("tool.execute.before", {"tool_name": "edit", "tool_input": {
+        "filePath": "RECORD", "oldString": "a", "newString": "b"}}, ("deny",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("host", DENIED)
+def test_no_host_lets_its_agent_write_a_record(table: Work, host: str) -> None:
+    event, given, place = DENIED[host]
+    folder = {"cwd": str(table.folder), "workspace_roots": [str(table.folder)], "session_id": "h", "sessionId": "h"}
+    data = json.dumps({"hook_event_name": event, **folder, **given}).replace("RECORD", str(table.record))
+    done = subprocess.run(
+        [sys.executable, "-c", "from kb.hosts import main; main()", event, "--host", host], input=data.encode(),
+        capture_output=True, cwd=table.folder, check=False, env={**os.environ, "KB_HOME": str(table.root)},
+    )  # fmt: skip
+    said: Any = json.loads(done.stdout)
+    for key in place:
+        said = said[key]
+    assert done.returncode == 0 and (said == "deny" or "only kb writes" in said), done

@@ -69,13 +69,22 @@ class Proposal(NamedTuple):
 # -- propose ------------------------------------------------------------------------------
 
 
-def propose(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
-    """Return what the person is asked at the end of the turn of *log*; "" for nothing."""
+def propose(
+    kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
+) -> str:
+    """Return what the person is asked at the end of the turn of *log*; "" for nothing.
+
+    *silent*: nobody sees it there, so it is kept for who asks.
+    """
     known = everything(kb)
     found = [one for one in known if one.status == NEW and one.session in ("", log.session)]
     for proposal in (*_held(kb, verdicts), *_noticed(kb, log, folder, host, verdicts)):
         if not _said_before(kb, proposal.candidate, (*known, *found)):
             found.append(proposal)
+    if silent:
+        for proposal in found:
+            _keep(kb, proposal._replace(session=log.session))
+        return ""
     return _shown(kb, log.session, found[:_AT_ONCE], known)
 
 
