@@ -25,18 +25,20 @@ demo: $(VENV)/.ready
 	$(RUN)/python -m bench.demo demo-kb
 
 # The wiki is tested in a browser that can show Chinese. BROWSER=skip goes without: those tests are then skipped.
+# The plugin for opencode is tested with node.
 browser:
 ifneq ($(BROWSER),skip)
 	@missing=""; \
 	for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && break; done \
 	  || missing=" chromium"; \
 	fc-list :lang=zh 2>/dev/null | grep -q . || missing="$$missing fontconfig fonts-noto-cjk"; \
+	command -v node >/dev/null || missing="$$missing nodejs"; \
 	[ -z "$$missing" ] && exit 0; \
 	if ! command -v apt-get >/dev/null; then \
 	  echo "not found:$$missing; install it, or run: make test BROWSER=skip" >&2; exit 1; \
 	fi; \
 	sudo=""; [ "$$(id -u)" = 0 ] || sudo="sudo"; \
-	echo "installing for the wiki's tests:$$missing"; \
+	echo "installing for the tests:$$missing"; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	$$sudo apt-get update -qq && $$sudo apt-get install -qq -y --no-install-recommends $$missing >/dev/null \
 	  || { echo "that failed; without a browser: make test BROWSER=skip" >&2; exit 1; }
