@@ -43,6 +43,9 @@ _TAIL = 400_000
 _LOOKED_AT = 8_000_000
 """Bytes at the end of a transcript in which records that kb does not know are counted."""
 
+_HEAD = 4096
+"""Bytes of its first line by which a transcript is known: another file in its place is read from its beginning."""
+
 LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
 
@@ -74,7 +77,9 @@ def save(
         land_spool(kb)
     job = Job(path, session, folder, host, agent)
     with kb.state.alone(os.path.realpath(path)):
-        saved = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing).run()
+        saving = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing)
+        saved = saving.run()
+    saving.tell_session()
     if saved.archive:
         archives.sessions(kb)
     if not agent:
@@ -95,6 +100,7 @@ class _Saving:
         self.notes: list[str] = []
         self.landing = landing
         self.state = sha256(data).hexdigest()
+        self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
         self.transcript = masked(transcripts.read(data), kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
@@ -102,6 +108,7 @@ class _Saving:
         self.before = self.desk.cursor()
         self.scope = self._scope()
         self.rows = running.rows_of(self.before)
+        self.new: list[Row] = []
         self.compact = ""
         self.shelf = ""
 
@@ -131,13 +138,16 @@ class _Saving:
             if self.landing:
                 raise
             return self._later(busy, lasting, notes)
-        new = list(map(Row, lasting, verdicts))
-        self.rows += new
+        self.new = list(map(Row, lasting, verdicts))
+        self.rows += self.new
         self._show()
         self._move_cursor()
-        if self.job.agent and self.desk.belongs_to_running:
-            agents.returned(self.kb, self.job, new, self.transcript)
         return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
+
+    def tell_session(self) -> None:
+        """Tell the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
+        if self.job.agent and self.desk.belongs_to_running:
+            agents.returned(self.kb, self.job, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
         """Tell whether the archive of before holds the forms that are wanted now."""
@@ -149,7 +159,8 @@ class _Saving:
 
     def _found(self) -> tuple[list[Candidate], list[str]]:
         """Return what the transcript has behind the cursor and the session has not said before."""
-        after = int(self.before.get("line", 0)) if self.before.get("transcript") == self.job.transcript else 0
+        same = self.before.get("transcript") == self.job.transcript
+        after = int(self.before.get("line", 0)) if same and self.before.get("head", self.head) == self.head else 0
         if after == self.transcript.lines:
             return [], []
         after = after if after < self.transcript.lines else 0
@@ -239,7 +250,7 @@ class _Saving:
     def _move_cursor(self) -> None:
         cursor = {
             "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
-            "scope": self.scope,
+            "head": self.head, "scope": self.scope,
             "archived": self.state if self.archive else self.before.get("archived", ""),
             "archive": self.shelf or self.before.get("archive", ""),
         }  # fmt: skip
@@ -277,7 +288,9 @@ def catch_up(kb: KnowledgeBase, session: str = "", *, landing: bool = False) -> 
             continue
         try:
             with kb.state.alone(os.path.realpath(job.transcript)):
-                verdicts += _Saving(kb, job, archive=False, landing=landing).run().verdicts
+                saving = _Saving(kb, job, archive=False, landing=landing)
+                verdicts += saving.run().verdicts
+            saving.tell_session()
         except BadInput:
             pass
         running.done(kb, job.session, job.agent)
