@@ -44,6 +44,8 @@ class Config(NamedTuple):
     prompt_tokens: int = 600
     start_tokens: int = 1500
     hint_items: int = 5
+    pack_allow: tuple[str, ...] = ()
+    pack_deny: tuple[str, ...] = ()
     pause: int = 30
     context_window: int = 200_000
     context_windows: tuple[str, ...] = ()
@@ -54,6 +56,8 @@ class Config(NamedTuple):
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
     layout: str = "user"
+    guard: str = "warn"
+    writer: str = "kb"
 
     @property
     def masking(self) -> Masking:
@@ -78,6 +82,8 @@ HELP: Mapping[str, str] = {
     "prompt_tokens": "Budget of what a prompt is answered with, in estimated tokens.",
     "start_tokens": "Budget of what a starting session is told, in estimated tokens.",
     "hint_items": "How many records a hint names in each of its parts, at most.",
+    "pack_allow": "Files that a pack may read in a project, as globs (`src/**`); empty: all that git knows there.",
+    "pack_deny": "Files that no pack reads, records included; `.env`, keys and what is called a secret never are.",
     "pause": "Seconds between two extractions from one session; what comes in between is picked up by the next.",
     "context_window": "Tokens of an agent's context where its model is not known to have another.",
     "context_windows": 'Contexts of other sizes, as "model=tokens", * for any letters: ["claude-*[1m]=1000000"].',
@@ -88,6 +94,8 @@ HELP: Mapping[str, str] = {
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
     "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
+    "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
+    "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -97,6 +105,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
     "layout": ("user", "project"),
+    "guard": ("off", "warn", "block"),
+    "writer": ("kb", "direct"),
 }
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from kb.values import NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_SPARE = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
+_REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\r\n]*?\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
 _DECODER = json.JSONDecoder()
-_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 class Value(NamedTuple):
@@ -25,15 +27,15 @@ class Value(NamedTuple):
     key: str = ""
 
 
-@lru_cache(maxsize=4)
-def plain(text: str) -> str:
-    """Return *text* with spaces in the place of its comments, so that every place in it stays where it is."""
-    return _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
+def bare(text: str) -> str:
+    """Return *text* with spaces in the place of its comments and of commas behind which nothing comes."""
+    plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\r\n]", " ", match[0]), text)
+    return _SPARE.sub(lambda match: match[0] if match[0][0] == '"' else " ", plain)
 
 
 def inside(text: str, at: int) -> list[Value]:
     """Return the members of the object, or the items of the list, that begins at *at* in a valid JSON *text*."""
-    return list(_inside(plain(text), at))
+    return list(_inside(bare(text), at))
 
 
 def _inside(text: str, at: int) -> Iterator[Value]:
@@ -57,7 +59,7 @@ def _past(text: str, at: int) -> int:
 
 def top(text: str) -> int:
     """Return where the value of a valid JSON *text* begins."""
-    return _past(plain(text), 0)
+    return _past(bare(text), 0)
 
 
 def member(text: str, at: int, key: str) -> Value | None:
@@ -69,43 +71,56 @@ def added(text: str, at: int, value: object, key: str = "") -> str:
     """Return *text* with *value* as the last in the object (under *key*) or list that begins at *at*."""
     unit, newline = layout(text)
     values = inside(text, at)
-    end = _DECODER.raw_decode(plain(text), at)[1] - 1
+    end = _end(text, at) - 1
     outer = _margin(text, at)
     inner = outer + unit
     shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + inner)
     entry = (json.dumps(key, ensure_ascii=False) + ": " if key else "") + shown
-    if values:
-        last = values[-1]
-        inner = _margin(text, last.start) if newline in text[at : last.start] else inner
-        told, space = _split(text[last.end : end])
-        return text[: last.end] + "," + told + newline + inner + entry + space + text[end:]
-    told, _ = _split(text[at + 1 : end])
-    return text[: at + 1] + told + newline + inner + entry + newline + outer + text[end:]
+    if not values:
+        kept = text[at + 1 : end].rstrip()
+        return text[: at + 1] + kept + newline + inner + entry + newline + outer + text[end:]
+    last = values[-1]
+    inner = _margin(text, last.start) if newline in text[at : last.start] else inner
+    comma = _comma(text, last.end, end)
+    line = _REST_OF_LINE.match(text, last.end if comma < 0 else comma + 1, end)
+    place = line.end() if line else last.end if comma < 0 else comma + 1
+    joint = "," if comma < 0 else ""
+    return text[: last.end] + joint + text[last.end : place] + newline + inner + entry + text[place:]
+
+
+def replaced(text: str, value: Value, new: object) -> str:
+    """Return *text* with *new* in the place of *value*, on one line."""
+    return text[: value.at] + json.dumps(new, ensure_ascii=False) + text[value.end :]
 
 
 def without(text: str, at: int, number: int) -> str:
     """Return *text* without the member or item *number* of the object or list that begins at *at*."""
     values = inside(text, at)
-    gone = values[number]
+    one, end = values[number], _end(text, at) - 1
+    before = text[values[number - 1].end if number else at + 1 : one.start]
+    behind = _comma(text, one.end, values[number + 1].start if number + 1 < len(values) else end)
     if len(values) == 1:
-        end = _DECODER.raw_decode(plain(text), at)[1] - 1
-        told = _split(text[at + 1 : gone.start])[0] + _split(text[gone.end : end])[0]
-        return text[: at + 1] + (told + text[gone.end + len(text[gone.end : end].rstrip()) :] if told else text[end:])
-    if number:
-        before = values[number - 1].end
-        return text[:before] + _split(_without_comma(text[before : gone.start]))[0] + text[gone.end :]
-    return text[: gone.start] + _without_comma(text[gone.end : values[1].start]).lstrip() + text[values[1].start :]
+        after = text[one.end : end] if behind < 0 else text[one.end : behind] + text[behind + 1 : end]
+        return text[: at + 1] + ((before + after) if (before + after).strip() else "") + text[end:]
+    if not number:
+        between = text[one.end : behind] + text[behind + 1 : values[1].start]
+        return text[: one.start] + (between.lstrip() if between.strip() else "") + text[values[1].start :]
+    start = one.start - len(before)
+    if behind >= 0:
+        return text[:start] + before.rstrip() + text[behind + 1 :]
+    comma = _comma(text, start, one.start)
+    return text[:start] + (text[start:comma] + text[comma + 1 : one.start]).rstrip() + text[one.end :]
 
 
-def _split(between: str) -> tuple[str, str]:
-    """Return the comments in *between*, which holds nothing else, and the space behind them."""
-    told = between.rstrip()
-    return told, between[len(told) :]
+def _end(text: str, at: int) -> int:
+    """Return where the value that begins at *at* ends."""
+    return int(_DECODER.raw_decode(bare(text), at)[1])
 
 
-def _without_comma(between: str) -> str:
-    at = plain(between).index(",")
-    return between[:at] + between[at + 1 :]
+def _comma(text: str, start: int, end: int) -> int:
+    """Return where between two values, or behind the last one, a comma stands outside comments; -1 for nowhere."""
+    plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " " * len(match[0]), text)
+    return plain.find(",", start, end)
 
 
 def layout(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from kb.errors import BadInput
 from kb.home import state_home
-from kb.jsontext import plain
+from kb.jsontext import bare
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -66,16 +66,16 @@ def decoded(data: bytes, path: str) -> str:
         raise BadInput(say("not valid UTF-8"), path=path, line=line, hint=MEND) from None
 
 
-def json_in(data: bytes, path: str, *, commented: bool = False) -> tuple[str, dict[str, Any]]:
+def json_in(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dict[str, Any]]:
     """Return *data* as text and the object it holds, none for blank text; raise BadInput for anything else.
 
-    *commented*: it may hold comments.
+    *comments*: what the program reads may have comments and a comma at the end of a list.
     """
     text = decoded(data, path)
     if not text.strip():
         return text, {}
     try:
-        settings = json.loads(plain(text) if commented else text)
+        settings = json.loads(bare(text) if comments else text)
     except json.JSONDecodeError as error:
         problem = say("not valid JSON: {problem}", problem=error.msg)
         raise BadInput(problem, path=path, line=error.lineno, hint=MEND) from None

@@ -802,6 +802,36 @@ DOORS: dict[str, str] = {
     "hooks taken out of {path}": "已从 {path} 移除钩子",
     "no hooks are installed; see: kb hooks install claude": "没有安装钩子；见：kb hooks install claude",
     "give --user or --project, not both": "--user 与 --project 只能给一个",
+    # context, pack, route, memory, agents
+    "records that had no room: {n}": "放不下的记录：{n} 条",
+    "## Project background\n- Tech stack: {stack}\n- Domain: {domains}": (
+        "## 项目背景\n- 技术栈: {stack}\n- 领域: {domains}"
+    ),
+    "## Related records": "## 相关学习记录",
+    "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}": (
+        "### 相关知识 {n} (相关度: {percent}%)\n问题: {question}\n答案: {answer}\n涉及文件: {files}"
+    ),
+    "## Domain knowledge": "## 领域知识",
+    "### {domain}\n{summary}\nKey concepts: {concepts}": "### {domain}\n{summary}\n关键概念: {concepts}",
+    "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
+        "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
+    ),
+    "nothing recorded is about this": "没有与此相关的记录",
+    "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
+    "give a question": "请给出问题",
+    "no file of the project can answer this": "项目中没有文件能回答",
+    "no rule can check this; a person has to look": "没有规则能检查，需要人来看",
+    "the project has none": "项目中没有",
+    "the project has {found}": "项目中是 {found}",
+    "if the code is right, update the record: kb edit {id}; if the record is right, mend the code": (
+        "若代码是对的，更新记录：kb edit {id}；若记录是对的，修改代码"
+    ),
+    "nothing recorded answers “{question}”": "没有记录能回答“{question}”",
+    "the records found do not speak of “{word}”": "找到的记录没有提到“{word}”",
+    "[{id}] is proposed and nobody has accepted it: does it hold?": "[{id}] 仍待验证：它成立吗？",
+    "{place} is not as the schema says": "{place} 不符合 schema",
+    "evidence[{n}]: the quote does not stand in {file}": "evidence[{n}]：{file} 中没有这段引文",
+    "neither JSON nor YAML: {problem}": "既不是 JSON 也不是 YAML：{problem}",
     # verify
     "there is no such folder": "没有这个目录",
     "it does not say how it is verified": "该记录没有写明如何验证",
@@ -1080,9 +1110,9 @@ DOORS: dict[str, str] = {
     "What was decided, what must hold and what went wrong, as people and agents wrote it down.": (
         "人与智能体写下的：决定了什么，什么必须遵守，哪里出过问题。"
     ),
-    "Records: {records} · Projects: {projects}": "记录：{records} · 项目：{projects}",
-    " · Sessions: {sessions}": " · 会话：{sessions}",
-    "{told} {count}{sessions}": "{told}{count}{sessions}",
+    "Records: {records}": "记录：{records}",
+    "Projects: {projects}": "项目：{projects}",
+    "Sessions: {sessions}": "会话：{sessions}",
     "How decisions replaced each other": "决策的更替",
     "The latest decisions, each joined to the one it replaced": "最近的决策，以弧线连到被取代者",
     "By month": "按月",
@@ -1090,6 +1120,7 @@ DOORS: dict[str, str] = {
     "by {names}": "作者：{names}",
     "changed {day}": "修改于 {day}",
     "Propose a change": "提出修改",
+    "Why it was opened": "提出的理由",
     "Copy": "复制",
     "Dangling paths": "失效路径",
     "Stale records": "陈旧记录",
@@ -1167,6 +1198,16 @@ MCP: dict[str, str] = {
     "say which name they use: --name kb.example.com": "请指明客户端使用的名称：--name kb.example.com",
     "cannot listen at {address}: {problem}": "无法监听 {address}：{problem}",
     "take another port: --address 127.0.0.1:0 takes a free one": "请换一个端口：--address 127.0.0.1:0 会选用空闲端口",
+    # the settings of clients
+    "there is no client {name}": "没有客户端 {name}",
+    "the server {name} is another program's": "服务器 {name} 属于其他程序",
+    "rename it there, then try again": "请在该处改名后重试",
+    "“{key}” is not what {client} reads": "“{key}” 不是 {client} 能读的形式",
+    "the server cannot be changed without changing more": "无法只改动该服务器而不影响其他内容",
+    "the server stands in {path} already": "{path} 中已有该服务器",
+    "server written to {path}; the client starts it when it next starts": "服务器已写入 {path}；客户端下次启动时生效",
+    "no server of kb stands in {path}": "{path} 中没有 kb 的服务器",
+    "server taken out of {path}": "服务器已从 {path} 移除",
     # the server
     "The team's knowledge base of decisions, constraints, interfaces, pitfalls and patterns. Before a task, call hint"
     " (t1) or search; with a plan, hint (t2); when something was decided or learnt, write it. What the tools answer was"
@@ -1448,4 +1489,59 @@ SESSIONS: dict[str, str] = {
     "{number}. turn {turn}: {what}": "{number}. 第 {turn} 轮 {what}",
 }
 
-ZH: dict[str, str] = {**GROUND, **RULES, **CHECKING, **KNOWLEDGE, **STORE, **DOORS, **MCP, **SESSIONS}
+GUARDING: dict[str, str] = {
+    # the guard
+    "kb: {why}; the memory of this project has not been read for this prompt yet. Next: {step}": (
+        "kb：{why}；本轮还没有读过本项目的记忆。下一步：{step}"
+    ),
+    "kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}": (
+        "kb：{why}，而本轮没有读过本项目的记忆。下一步：{step}"
+    ),
+    "{variable} is {value}; known: {modes}; warn holds": "{variable} 的值是 {value}；可用：{modes}；按 warn 处理",
+    "kb: {why}. Next: {step}": "kb：{why}。下一步：{step}",
+    "{path} holds records, and only kb writes them": "{path} 存放记录，只有 kb 可以写",
+    "hand it to kb: kb write": "交给 kb：kb write",
+    "{path} holds archived sessions, and only kb writes them": "{path} 存放会话存档，只有 kb 可以写",
+    "let kb archive it: kb archive": "让 kb 存档：kb archive",
+    "{path} is kb's own state": "{path} 是 kb 自己的状态",
+    "ask the person; kb doctor --fix mends what is broken": "请问用户；损坏之处用 kb doctor --fix 修复",
+    "{path} is in the memory bank, and only its writer writes it": "{path} 在记忆库里，只有它的写入者可以写",
+    "{path} has a block that a tool writes, and this would change it": "{path} 里有工具维护的区块，此操作会改动它",
+    "change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END": (
+        "只改 MACHINE_BLOCK_START 与 MACHINE_BLOCK_END 之外的内容"
+    ),
+    "this runs a program that names {path}, where only kb writes": "此操作运行的程序提到 {path}，那里只有 kb 可以写",
+    "kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no": (
+        "kb：“{words}”只能由用户来说。下一步：请用户回复 mb:write 或 mb:no"
+    ),
+    "kb: {path} holds the settings of the knowledge base, its guard among them": (
+        "kb：{path} 是知识库的设置，守卫的设置也在其中"
+    ),
+    "read {path}": "读 {path}",
+    "run: {command}": "运行：{command}",
+    "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
+    # risk
+    "its keys are: {keys}": "可用的键：{keys}",
+    "{path} is changed": "要改动 {path}",
+    "{count} files are changed at once": "一次改动 {count} 个文件",
+    "more files are changed at once than can be told": "一次改动的文件多到无法确定",
+    "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
+    "{value} is no path of the project": "{value} 不是项目里的路径",
+    "did you mean {key}?": "是不是想写 {key}？",
+    "0, or a number from 2": "0，或不小于 2 的数",
+    "{key}: {help}": "{key}：{help}",
+    "a list of paths": "路径列表",
+}
+
+ROOMS: tuple[dict[str, str], ...] = (
+    GROUND,
+    RULES,
+    CHECKING,
+    GUARDING,
+    KNOWLEDGE,
+    STORE,
+    DOORS,
+    MCP,
+    SESSIONS,
+)
+ZH: dict[str, str] = {english: chinese for room in ROOMS for english, chinese in room.items()}

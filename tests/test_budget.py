@@ -38,23 +38,23 @@ def test_law_what_is_left_out_at_the_end_had_no_room(items: list[str], budget: i
     ("budget", "taken"),
     [
         (0, []),
-        (1, ["甲"]),
-        (2, ["甲"]),
-        (3, ["甲", "丁"]),
-        (4, ["甲", "丁"]),
-        (5, ["甲", "乙丙丁"]),
-        (7, ["甲", "乙丙丁", "丁"]),
+        (1, ["上"]),
+        (2, ["上"]),
+        (4, ["上", "中"]),
+        (5, ["上", "中"]),
+        (6, ["上", "大小下"]),
+        (8, ["上", "大小下", "中"]),
     ],
 )
 def test_a_long_item_does_not_silence_those_behind_it(budget: int, taken: list[str]) -> None:
-    assert fit(["甲", "乙丙丁", "丁"], budget) == taken
+    assert fit(["上", "大小下", "中"], budget) == taken
 
 
 def test_header_and_footer_count() -> None:
-    assert fit(["脱敏"], 2) == ["脱敏"]
-    assert fit(["脱敏"], 2, header="头") == []
-    assert fit(["脱敏"], 5, header="头", footer="尾") == ["脱敏"]
-    assert fit(["脱敏"], 4, header="头", footer="尾") == []
+    assert fit(["大小"], 2) == ["大小"]
+    assert fit(["大小"], 2, header="上") == []
+    assert fit(["大小"], 7, header="上", footer="下") == ["大小"]
+    assert fit(["大小"], 6, header="上", footer="下") == []
 
 
 def test_nothing_is_framed_without_items() -> None:

@@ -9,12 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from conftest import DAY, git
 from talk import ZH, transcript
 
 from kb import doctor, settingsfile
-from kb.cli.doctor import command
 from kb.hosts import claude, events, install
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.failures import Failure
@@ -350,11 +349,11 @@ def test_the_command_prints_each_check_and_its_remedy(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (filled / "kb.toml").write_text(f'language = "{language}"\n')
-    done = CliRunner().invoke(command, [])
-    assert done.exit_code == 0 and done.stdout.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
-    assert "    → " in done.stdout and "kb hooks install claude" in done.stdout
+    done = run(tmp_path, "doctor")
+    assert done.code == 0 and done.out.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
+    assert "    → " in done.out and "kb hooks install claude" in done.out
     events.remember_failure(str(filled), "Stop", ValueError("x"))
-    done = CliRunner().invoke(command, ["--json"])
-    rows = {row["name"]: row for row in json.loads(done.stdout)}
-    assert done.exit_code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
-    assert CliRunner().invoke(command, ["--fix"]).exit_code == 0
+    done = run(tmp_path, "doctor", "--json")
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert done.code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
+    assert run(tmp_path, "doctor", "--fix").code == 0

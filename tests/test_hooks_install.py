@@ -8,13 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import jsontext, settingsfile
-from kb.cli.hooks import command
 from kb.errors import BadInput, UnknownId
 from kb.hosts import EVENTS, claude, install
 
@@ -262,8 +261,7 @@ def test_any_settings_survive(others: dict[str, object], hooks: object, indent: 
 
 
 def run(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(command, list(words))
-    return done.exit_code, done.stdout, done.stderr
+    return command_line.run(Path.cwd(), "hooks", *words)
 
 
 def test_the_command_shows_what_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

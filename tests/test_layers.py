@@ -40,6 +40,7 @@ GROUND += [
     "untrusted",
     "orders",
     "jsontext",
+    "tomltext",
     "settingsfile",
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]

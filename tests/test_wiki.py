@@ -19,6 +19,7 @@ from kb.knowledge.story import Story, Version
 from kb.knowledge.write.inbox import Held
 from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
+from kb.wiki.chunks import chunks
 from kb.wiki.files import file_names
 from kb.wiki.graph import edges, graph_data
 from kb.wiki.markup import anchors, cited, code, link, plain, table
@@ -555,9 +556,9 @@ TAGS = frozenset(
 ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
 ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
 ATTRIBUTES |= {"data-preset", "data-open"}
-DRAWN = {"svg", "line", "path", "circle", "text", "title"}
+DRAWN = {"svg", "line", "path", "circle", "rect", "text", "title"}
 """The drawing on the first page has these, and no other page has any."""
-DRAWING = {"viewbox", "x1", "x2", "y1", "y2", "x", "y", "cx", "cy", "r", "d", "text-anchor"}
+DRAWING = {"viewbox", "x1", "x2", "y1", "y2", "x", "y", "cx", "cy", "r", "d", "text-anchor", "width", "height"}
 
 
 class Seen(HTMLParser):
@@ -690,7 +691,10 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
     for places in permalinks(known.wiki).values():
         led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
-        assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html"}
+        assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
+    for name, script in chunks(known.wiki, lambda uri: uri.replace(".md", ".html")):
+        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', script)
+        assert held and name == f"data/{held[1]}.js" and json.loads(held[2])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ COMMANDS_ZH: dict[str, str] = {
     "List records.": "列出记录。",
     "Print a record.": "显示一条记录。",
     "Find records.": "搜索记录。",
+    "Answer a question with evidence.": "带证据地回答问题。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -29,7 +30,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Show the running session in its compact form.": "以缩形态显示当前会话。",
     "Show the running session in its expanded form.": "以巨形态显示当前会话。",
     "Print a session in one of its three forms.": "以三态之一显示会话。",
-    "Tell how full an agent's context is.": "显示上下文使用情况。",
+    "Build an agent's context, or tell how full it is.": "拼装上下文，或显示其使用情况。",
     "Prune a session's transcript.": "修剪会话的转录文件。",
     "Check the records.": "检查记录。",
     "Prepare the removal of a secret.": "准备清除泄露的机密。",
@@ -113,9 +114,40 @@ FORMS_ZH: dict[str, str] = {
     "agent-start (compact), handover (normal) or debug (expanded).": (
         "agent-start（缩）、handover（常）或 debug（巨）。"
     ),
+    "Print background, related records and domain knowledge.": "显示项目背景、相关记录与领域知识。",
+    "Print what an agent reads before it answers: the project's background, related records, domain knowledge.": (
+        "显示智能体回答之前要读的：项目背景、相关记录、领域知识。"
+    ),
+    "Relevance is how much of what was asked a record speaks of.": "相关度是一条记录谈到了所问内容的多少。",
+    "Related records, at most.": "相关记录的条数上限。",
+    "Only the related records, as a numbered list.": "只显示相关记录的编号列表。",
+    "Estimate the tokens of FILE, or of stdin, and count its 字.": "估算 FILE 或标准输入的 token 数，并数其字数。",
+    "Estimate the tokens of a text.": "估算一段文本的 token 数。",
     "字 of a compact form, at most.": "缩形态的字数上限。",
     "How full the context is, to choose the form by.": "上下文使用百分比，据此选择形态。",
-    "Tell how full the context of an agent is, and what that calls for.": "显示上下文使用情况，以及该做什么。",
+    "Build what an agent is given to work with, or tell how full its context is.": (
+        "拼装交给智能体的上下文，或显示上下文使用情况。"
+    ),
+    "Print the records that answer a question, within a budget.": "在预算内显示回答问题的记录。",
+    "Print the records that answer a question, within a budget of tokens: whole ones or their short forms.": (
+        "在 token 预算内显示回答问题的记录：完整的或缩略的。"
+    ),
+    "The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question, "
+    "nothing is printed.": "最相关的在前，不截断任何一条，绝不超出预算。没有相关记录时什么也不显示。",
+    "What the work is about.": "工作的内容。",
+    "Answer a question with evidence: quotes word for word, what is not known, what the code says otherwise.": (
+        "带证据地回答问题：逐字引文、尚不知道的、与代码不符的。"
+    ),
+    "YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The "
+    "code is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a "
+    "person.": (
+        "输出 YAML，--json 则为 JSON。绝不编造：记录没有说的列为开放问题，并指出去哪里找。"
+        "路径、符号、清单中的版本、端口、环境变量名与代码核对，其余留给人判断。"
+    ),
+    "Print the JSON schema of a pack.": "显示 pack 的 JSON schema。",
+    "Check a pack that a reader wrote, JSON or YAML.": "检查 reader 写的 pack（JSON 或 YAML）。",
+    "Tokens, at most.": "token 上限。",
+    "Only this kind.": "只要这一类型。",
     "Tell how full the context is.": "显示上下文使用情况。",
     "Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.": (
         "按 TRANSCRIPT 的 usage 字段显示上下文使用情况，以及该做什么。"
@@ -473,4 +505,28 @@ RECORDS_ZH: dict[str, str] = {
         "标记之间留有冲突，大于 128：什么也没写。"
     ),
 }
-HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH}
+MCP_ZH: dict[str, str] = {
+    "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
+        "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
+    ),
+    "Over HTTP on this machine, for who has the token.": "在本机经 HTTP 提供，须持有令牌。",
+    "Where --http listens (default: 127.0.0.1:8735).": "--http 监听的地址（默认 127.0.0.1:8735）。",
+    "Let --address be one that other machines reach.": "允许 --address 是其他机器能访问的地址。",
+    "A further name by which clients call it.": "客户端使用的其他名称。",
+    "Make a new token; the old one lets nobody in any more.": "生成新令牌；旧令牌随即失效。",
+    "Connect a client.": "接入客户端。",
+    "Write kb's server into the settings of CLIENT (claude, codex, gemini, cursor or opencode), and show the change.": (
+        "把 kb 的服务器写入 CLIENT（claude、codex、gemini、cursor 或 opencode）的设置，并显示改动。"
+    ),
+    "Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is "
+    "served wherever the client works.": (
+        "文件中其余内容保持不变；再次执行不会有改动。用 kb --kb PATH 时，无论客户端在哪里工作都提供该知识库。"
+    ),
+    "In the user's own settings (the default).": "写入用户自己的设置（默认）。",
+    "In the settings of the project around.": "写入所在项目的设置。",
+    "Take the server out.": "移除服务器。",
+    "Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was.": (
+        "从 CLIENT 的设置中移除 kb 的服务器；原有的和其他的内容保持不变。"
+    ),
+}
+HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH, **MCP_ZH}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 
@@ -10,13 +9,12 @@ import click
 
 from kb.cli.door import json_option, language_in_use, usage
 from kb.cli.prints import print_json
+from kb.cli.settings import carry_out, project_wanted
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
+from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from kb.settingsfile import Change
 
 
 @click.group(short_help="Connect an agent host.")
@@ -48,7 +46,7 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestr
     """
     from kb.hosts import install, orchestrator
 
-    found, folder = install.host_named(host), _project(is_user, is_project)
+    found, folder = install.host_named(host), project_wanted(is_user, is_project)
     if orchestrators:
         path = _file_of_agents(host, folder)
         names = orchestrator.named(orchestrators)
@@ -57,7 +55,7 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestr
         path = found.settings_file(folder, os.environ)
         words = [event.strip() for event in events.split(",") if event.strip()]
         change = install.installation(found, path, install.agent_command(), os.environ, words)
-    _carry_out(
+    carry_out(
         change,
         dry_run=dry_run,
         nothing=say("the hooks stand in {path} already", path=path),
@@ -71,14 +69,14 @@ def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool, orchest
     """Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was."""
     from kb.hosts import install, orchestrator
 
-    found, folder = install.host_named(host), _project(is_user, is_project)
+    found, folder = install.host_named(host), project_wanted(is_user, is_project)
     if orchestrators:
         path = _file_of_agents(host, folder)
         change = orchestrator.removal(path, os.environ)
     else:
         path = found.settings_file(folder, os.environ)
         change = install.removal(found, path, os.environ)
-    _carry_out(
+    carry_out(
         change,
         dry_run=dry_run,
         nothing=say("no hooks of kb stand in {path}", path=path),
@@ -128,31 +126,3 @@ def plugin_(folder: str, program: str, mcp: bool) -> None:
         click.echo(os.path.join(folder, path))
     said = say("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder))
     click.echo(said.in_language(language_in_use()), err=True)
-
-
-def _project(is_user: bool, is_project: bool) -> str:
-    from kb.settingsfile import project_around
-
-    if is_user and is_project:
-        raise usage(say("give --user or --project, not both"))
-    return project_around(os.getcwd()) if is_project else ""
-
-
-def _carry_out(change: Change, *, dry_run: bool, nothing: Said, done: Said) -> None:
-    from kb.settingsfile import apply
-
-    if not change.is_one:
-        click.echo(nothing.in_language(language_in_use()), err=True)
-        return
-    _show_difference(change)
-    if not dry_run:
-        apply(change, os.environ)
-        click.echo(done.in_language(language_in_use()), err=True)
-
-
-def _show_difference(change: Change) -> None:
-    """Print what changes, as a unified diff."""
-    sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
-    names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
-    for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
-        click.echo(line)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 import click
 
 from kb.cli.door import language_in_use, opened, usage
+from kb.cli.settings import carry_out, project_wanted
 from kb.errors import KbError
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.mcp.http import Address, Token
 
 
@@ -40,6 +44,57 @@ def command(
     if sys.stdin and sys.stdin.isatty():
         _tell(say("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
     serve_stdio(ctx.find_root().obj or "")
+
+
+def _where(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take a client and one of its settings files."""
+    for option in (
+        click.option("--dry-run", is_flag=True, help="Show what would change and change nothing."),
+        click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
+        click.option("--user", "is_user", is_flag=True, help="In the user's own settings (the default)."),
+        click.argument("client", metavar="CLIENT"),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("install", short_help="Connect a client.")
+@_where
+@click.pass_context
+def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+    """Write kb's server into the settings of CLIENT (claude, codex, gemini, cursor or opencode), and show the change.
+
+    Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is
+    served wherever the client works.
+    """
+    from kb.mcp import install
+
+    found = install.client_named(client)
+    path = found.file(project_wanted(is_user, is_project), os.environ)
+    place = ctx.find_root().obj
+    words = [install.program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
+    carry_out(
+        install.installation(found, path, words, os.environ),
+        dry_run=dry_run,
+        nothing=say("the server stands in {path} already", path=path),
+        done=say("server written to {path}; the client starts it when it next starts", path=path),
+    )
+
+
+@command.command("uninstall", short_help="Take the server out.")
+@_where
+def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+    """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
+    from kb.mcp import install
+
+    found = install.client_named(client)
+    path = found.file(project_wanted(is_user, is_project), os.environ)
+    carry_out(
+        install.removal(found, path, os.environ),
+        dry_run=dry_run,
+        nothing=say("no server of kb stands in {path}", path=path),
+        done=say("server taken out of {path}", path=path),
+    )
 
 
 def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote: bool, new_token: bool) -> None:

@@ -37,7 +37,9 @@ Those that extract get as long as a KB_LLM_CMD may take and more. At SessionEnd 
 a settings file asks for more.
 """
 
-MATCHERS: Mapping[str, str] = {"PreToolUse": "Read", "PostToolUse": "Glob|Grep"}
+TOUCHING = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*"
+"""The tools that read or write files."""
+MATCHERS: Mapping[str, str] = {"PreToolUse": TOUCHING, "PostToolUse": "Glob|Grep"}
 """The tools at which an event is wanted; at others the host need not call."""
 EVENTS: Mapping[str, str] = {event: event for event in TIMEOUTS}
 """Every event by the host's name, with kb's."""

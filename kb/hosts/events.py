@@ -113,6 +113,15 @@ def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     return Decision(context=kb.answer_to_prompt(_text(payload, "prompt"), project=project))
 
 
+def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Begin a prompt for the guard: what was read for the one before does not count."""
+    from kb.knowledge.guard.log import Log
+
+    if session := _text(payload, "session_id"):
+        Log(kb, session).begin(_text(payload, "prompt_id"))
+    return Decision()
+
+
 def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
     """Return the answer where the prompt is a wish to kb itself and nothing else."""
     prompt, path = _text(payload, "prompt"), _transcript(payload)
@@ -212,6 +221,16 @@ def _read_in_parts(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     return Decision(updated_input=made.value, updated_note=kb.words(made.note)) if made else Decision()
 
 
+def _guarded(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Ask the guard: was the memory read, and who may write there."""
+    from kb.knowledge.guard.watching import Seen, ruled
+
+    given = payload.get("tool_input")
+    seen = Seen(_text(payload, "tool_name"), given if isinstance(given, dict) else {}, _text(payload, "session_id"),
+                _text(payload, "prompt_id"), _text(payload, "cwd"))  # fmt: skip
+    return ruled(kb, seen)
+
+
 def _lit_at_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Tell of the context at a tool call: in a session that works alone this is where it hears of it."""
     lit = _light(kb, payload, only_told=True)
@@ -237,9 +256,9 @@ def messages(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 Look = Callable[[KnowledgeBase, Mapping[str, "Any"]], Decision]
-BEFORE_TOOL: tuple[Look, ...] = (_read_in_parts, _lit_at_tool)
+BEFORE_TOOL: tuple[Look, ...] = (_guarded, _read_in_parts, _lit_at_tool)
 """What looks at a tool call before it is made. One more is a function and a word here; `quick.py` lets it be asked."""
-AT_PROMPT: tuple[Look, ...] = (_lit_at_prompt, _records_on)
+AT_PROMPT: tuple[Look, ...] = (_begun, _lit_at_prompt, _records_on)
 """What looks at a prompt."""
 
 HANDLERS: Mapping[str, Look] = {

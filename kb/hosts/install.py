@@ -123,7 +123,7 @@ def hooks_in(host: ModuleType, path: str) -> list[Hook]:
 
 def _text(host: ModuleType, data: bytes, path: str) -> str:
     """Return settings as text, proved to be of the form that hooks are kept in."""
-    text, settings = json_in(data, path, commented=host.COMMENTED)
+    text, settings = json_in(data, path, comments=host.COMMENTED)
     if text.strip():
         _prove(settings, text, path)
     return text
@@ -147,7 +147,7 @@ def _line(text: str, at: int) -> int:
 
 
 def _loaded(text: str) -> dict[str, Any]:
-    settings: dict[str, Any] = json.loads(jsontext.plain(text))
+    settings: dict[str, Any] = json.loads(jsontext.bare(text))
     return settings
 
 

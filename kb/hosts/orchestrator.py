@@ -71,7 +71,7 @@ def amended(path: str) -> tuple[str, ...]:
 
 def _text(data: bytes, path: str) -> str:
     """Return the configuration as text, proved to be of the form its host reads."""
-    text, settings = json_in(data, path, commented=True)
+    text, settings = json_in(data, path, comments=True)
     agents = settings.get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(agents.get(name, {}), dict) for name in KNOWN):
         raise BadInput(say("“agents” is no JSON object of objects"), path=path, hint=MEND)

@@ -80,7 +80,7 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
     around = Surroundings(
         today=kb.today(),
         files=frozenset(_files(kb.root)),
-        trees={name: frozenset(_tracked(kb, top)) for name, top in _projects(kb).items()},
+        trees={name: frozenset(tracked(kb, top)) for name, top in projects(kb).items()},
         changes=_changes(kb, [one.record for one in everything.opened]),
         fixes=dict(_fixes(kb, [one.record for one in everything.opened])),
         texts=before.texts,
@@ -125,7 +125,7 @@ def _files(top: str) -> Iterator[str]:
         yield from (inside + name for name in names)
 
 
-def _projects(kb: KnowledgeBase) -> dict[str, str]:
+def projects(kb: KnowledgeBase) -> dict[str, str]:
     """Return name and folder of the projects whose trees are on this machine."""
     found = {kb.config.project: kb.repository.top} if kb.config.project else {}
     known = kb.state.load("projects.json") or {}
@@ -136,7 +136,8 @@ def _projects(kb: KnowledgeBase) -> dict[str, str]:
     return found
 
 
-def _tracked(kb: KnowledgeBase, top: str) -> list[str]:
+def tracked(kb: KnowledgeBase, top: str) -> list[str]:
+    """Return the files of the project at *top* that git knows or would take, relative to it."""
     names = _asked(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(_files(top))
 
@@ -157,7 +158,7 @@ def _asked(kb: KnowledgeBase, top: str, *arguments: str) -> bytes | None:
 def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
     """Return for each record how much its impact files have changed since it was last confirmed."""
     found: dict[str, dict[str, float | None]] = {}
-    for name, top in _projects(kb).items():
+    for name, top in projects(kb).items():
         own = [r for r in records if r.impact and r.scope == f"project/{name}" and (r.confirmed or r.date)]
         if not own:
             continue
@@ -170,9 +171,9 @@ def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, fl
 
 def _fixes(kb: KnowledgeBase, records: list[Record]) -> Iterator[tuple[str, bool]]:
     """Yield for each record that names the commit which fixed it whether its project has that commit."""
-    projects = _projects(kb)
+    tops = projects(kb)
     for record in records:
-        top = projects.get(record.scope.removeprefix("project/"), "")
+        top = tops.get(record.scope.removeprefix("project/"), "")
         if not top or FIXED_BY not in record.extra:
             continue
         commit = str(record.extra[FIXED_BY])

@@ -40,6 +40,7 @@ class Words(NamedTuple):
     task: str
     note: str
     more: str
+    context_footer: str
     colon: str
     comma: str
 
@@ -73,6 +74,7 @@ ZH = Words(
     task="## 你的任务",
     note="## 注意",
     more='如需更多上下文，可 Read("{pointer}")',
+    context_footer="以上为引文，仅供参考，决策权在本体。全文：`kb show ID`。",
     colon="：",
     comma="、",
 )
@@ -91,6 +93,7 @@ EN = ZH._replace(
         "Search: `kb search WORDS`; read: `kb show ID`. The above is quoted, for reference only; the decision is yours."
     ),
     more='For more context: Read("{pointer}")',
+    context_footer="The above is quoted, for reference only; the decision is yours. Full text: `kb show ID`.",
     colon=": ",
     comma=", ",
 )

@@ -70,4 +70,5 @@ def _point(wiki: Wiki, place: int, x: int) -> Html:
     live = "kb-live" if record.status in LIVE else "kb-gone"
     dot = element("circle", cx=str(x), cy=str(LINE), r="6", class_=f"kb-{name} {live}")
     number = element("text", record.id, x=str(x), y=str(LINE + 22), class_="kb-id", text_anchor="middle")
-    return element("a", element("title", said), dot, number, href=to(wiki.library.uris[place]), aria_label=said)
+    room = element("rect", x=str(x - STEP // 2), y=str(LINE - 12), width=str(STEP), height="40", class_="kb-room")
+    return element("a", element("title", said), room, dot, number, href=to(wiki.library.uris[place]), aria_label=said)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kb.knowledge.recall.answering import all_synonyms
+from kb.knowledge.recall.elsewhere import wording
 from kb.knowledge.session.archive import Session, session_file
 from kb.knowledge.story import Story, story
 from kb.record import GLOBAL, Record
@@ -34,6 +36,7 @@ def gathered(kb: KnowledgeBase) -> Wiki:
         findings=list(_findings(kb, private)),
         hidden=private,
         today=kb.today(),
+        wording=wording(() if private else all_synonyms(kb)),
     )
     return wiki((record for record in records if not without.record(record)), told, kb.config)
 

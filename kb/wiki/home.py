@@ -34,7 +34,7 @@ def home_page(wiki: Wiki) -> Page:
     newest = sorted(range(len(records)), key=lambda place: records[place].date, reverse=True)[:NEWEST]
     parts = [
         f"# {plain(wiki.config.name)}",
-        plain(wiki.word(_about(wiki))),
+        *_about(wiki),
         plain(wiki.word(search)),
         *titled(wiki, say("For a person to decide"), items(_waiting(wiki), class_="kb-waiting")),
         *titled(wiki, say("Records"), _counts(wiki)),
@@ -47,16 +47,19 @@ def home_page(wiki: Wiki) -> Page:
     return Page("index.md", tuple(parts), listing=True, name=wiki.word(say("Home")))
 
 
-def _about(wiki: Wiki) -> Said:
-    """Return what this knowledge base is, in one sentence."""
+def _about(wiki: Wiki) -> list[str]:
+    """Return what this knowledge base is: a sentence and a line of numbers."""
     records = wiki.library.records
     if not records:
-        return say("Nothing has been written yet.")
+        return [plain(wiki.word(say("Nothing has been written yet.")))]
     projects = ", ".join(scope_label(wiki, scope) for scope in wiki.scopes if scope != GLOBAL)
+    counts = [
+        say("Records: {records}", records=len(records)),
+        *([say("Projects: {projects}", projects=projects)] if projects else []),
+        *([say("Sessions: {sessions}", sessions=len(wiki.sessions))] if wiki.sessions else []),
+    ]
     told = say("What was decided, what must hold and what went wrong, as people and agents wrote it down.")
-    count = say("Records: {records} · Projects: {projects}", records=len(records), projects=projects or "–")
-    sessions = say(" · Sessions: {sessions}", sessions=len(wiki.sessions)) if wiki.sessions else ""
-    return say("{told} {count}{sessions}", told=told, count=count, sessions=sessions)
+    return [plain(wiki.word(told)), plain(" · ".join(map(wiki.word, counts)))]
 
 
 def _waiting(wiki: Wiki) -> Iterator[Html]:

@@ -27,6 +27,7 @@ from kb.wiki.gather import gathered
 from kb.wiki.markup import bare
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.render import Heading, rendered
+from kb.wiki.searching import Doc, docs_in, docs_of, engine, index_files
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
 _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 """The search worker of the material theme."""
 SEARCH = "assets/kb-search.js"
+"""Loaded before the theme's own script, which starts the search."""
+ENGINE = "assets/kb-search-engine.js"
+FILTERS = "assets/kb-find.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
-LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-words.js")
+LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
 """Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
 _INLINE = regex(r"(?s)<script>(.*?)</script>")
@@ -68,7 +72,7 @@ class KbPage(MkDocsPage):
     def read_source(self, config: MkDocsConfig) -> None:
         """Take the text from memory; what looks like a template in it is text."""
         self.markdown = self.made.text
-        self.meta = {"render_macros": False, **({"search": {"exclude": True}} if self.made.listing else {})}
+        self.meta = {"render_macros": False, "search": {"exclude": True}}
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
         """Turn the markdown into HTML, and warn of what leads nowhere."""
@@ -140,12 +144,14 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     opened = False
     """Whether the plugin opened it and has to close it."""
     shown: Shown
+    others: list[Doc]
+    """What can be found in pages of the site that are none of the wiki."""
     scripts: dict[str, str]
     """Files made of the scripts that stood in pages, relative to the site's top."""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Open the knowledge base and announce what the pages need."""
-        self.scripts = {}
+        self.scripts, self.others = {}, []
         if self.knowledge is None:
             from kb.knowledge import KnowledgeBase
 
@@ -154,8 +160,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             self.opened = True
         if STYLE not in config.extra_css:
             config.extra_css.append(STYLE)
-        if SCRIPT not in config.extra_javascript:
-            config.extra_javascript.append(SCRIPT)
+        config.extra_javascript += [uri for uri in (SCRIPT, FILTERS) if uri not in config.extra_javascript]
         polyfills = config.extra.setdefault("polyfills", [])
         if SEARCH not in polyfills:
             polyfills.append(SEARCH)
@@ -193,13 +198,21 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             config.nav = [*given, {bare(self.knowledge.config.name): ours}] if folder else ours
 
     def _set_search(self, files: Files, config: MkDocsConfig) -> None:
-        script = _asset("search.js")
+        script = engine()
         for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
-        files.append(File.generated(config, SEARCH, content=script))
-        for uri in (STYLE, SCRIPT, *LATER):
+        files.append(File.generated(config, ENGINE, content=script))
+        for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
             files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
+
+    @event_priority(-100)
+    def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
+        """Take the other pages of the site into the search as well: the theme's own index stays empty."""
+        if not isinstance(page, KbPage) and not (page.meta.get("search") or {}).get("exclude"):
+            self.others += docs_in(html, str(page.title or ""), page.url)
+            page.meta["search"] = {"exclude": True}
+        return html
 
     @event_priority(-100)
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
@@ -217,6 +230,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
         self._write_files(config)
+        self._write_search(config)
         for name, text in self.scripts.items():
             _write(os.path.join(config.site_dir, name), text)
         path = os.path.join(config.site_dir, "search", "search_index.json")
@@ -226,6 +240,12 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             index = file.read()
         with open(path.removesuffix("on"), "w", encoding="utf-8") as file:
             file.write(f"var __index = {index}")
+
+    def _write_search(self, config: MkDocsConfig) -> None:
+        wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
+        docs = [*docs_of(wiki, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
+        for path, text in index_files(docs, wiki.config.language, wiki.told.wording):
+            _write(os.path.join(config.site_dir, path), text)
 
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder

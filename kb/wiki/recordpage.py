@@ -77,7 +77,7 @@ def record_page(wiki: Wiki, place: int) -> Page:
     said = [
         f"# {plain(f'[{record.id}]')} {plain(record.title)}",
         inside(_successor(wiki, place), _plate(wiki, record), _actions(wiki, record)),
-        *(_section(wiki, section, citing) for section in record.sections),
+        *(part for section in record.sections for part in _section(wiki, section, citing)),
         *_notes(wiki, record, citing),
     ]
     behind = [
@@ -152,9 +152,14 @@ def _actions(wiki: Wiki, record: Record) -> Html:
     return element("div", element("p", joined(" · ", filter(None, links))), copied, class_="kb-actions")
 
 
-def _section(wiki: Wiki, section: Section, citing: Citing) -> str:
+def _section(wiki: Wiki, section: Section, citing: Citing) -> list[str]:
     heading = section_label(section.name, wiki.config.language) if section.name else section.heading
-    return f"## {plain(heading)}\n\n{citing.body(section.text)}"
+    return [f"## {plain(heading)}", *written(citing.body(section.text))]
+
+
+def written(text: str) -> list[str]:
+    """Return the markdown *text*, which is not the wiki's own, as parts of a page."""
+    return [opened("div", class_="kb-text"), text, closed("div")]
 
 
 def _notes(wiki: Wiki, record: Record, citing: Citing) -> list[str]:

@@ -8,7 +8,7 @@ from kb.record import GLOBAL
 from kb.text import first_sentence
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.markup import plain, table
-from kb.wiki.recordpage import Citing
+from kb.wiki.recordpage import Citing, written
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
@@ -21,6 +21,8 @@ FORMS = {
 }
 LONGEST = 100_000
 """Characters of one form that are shown."""
+SEARCHED = 6
+"""Parts of a session's page that search sees: up to the end of its first form."""
 
 
 def session_pages(wiki: Wiki) -> Iterator[Page]:
@@ -59,6 +61,6 @@ def session_page(wiki: Wiki, place: int) -> Page:
     citing = Citing(wiki, f"project/{session.project}" if session.project else GLOBAL, uri)
     parts = [f"# {plain(session.name)}", table(head, rows)]
     for name, text in forms.items():
-        parts += [f"## {plain(wiki.word(FORMS[name]))}", citing.body(text[:LONGEST])]
+        parts += [f"## {plain(wiki.word(FORMS[name]))}", *written(citing.body(text[:LONGEST]))]
         parts += [plain(wiki.word(say("The rest is in the archive.")))] if len(text) > LONGEST else []
-    return Page(uri, tuple(parts), searched=4)
+    return Page(uri, tuple(parts), searched=SEARCHED)

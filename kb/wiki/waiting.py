@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 from kb.kinds import SECTIONS, kind_label, section_label
 from kb.knowledge.review.branches import age
-from kb.record import GLOBAL, Record
+from kb.record import GLOBAL, Record, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 from kb.wiki.elements import Html, element, inside, to
-from kb.wiki.labels import badge, items, joined, scope_label, title_of
+from kb.wiki.labels import badge, items, joined, scope_label, sign, title_of
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
 from kb.wiki.worddiff import beside
@@ -44,7 +44,9 @@ def _review(wiki: Wiki, sides: Sides) -> Iterator[str]:
         *([inside(one_line(review.host))] if review.host else []),
     ]
     yield element("p", joined(" · ", facts), class_="kb-plate")
-    yield from [element("blockquote", *(element("p", row) for row in _reasons(sides.reasons)))] if sides.reasons else []
+    reasons = _reasons(sides.reasons)
+    yield from [element("p", element("strong", wiki.word(say("Why it was opened"))))] if reasons else []
+    yield from [element("blockquote", *(element("p", row) for row in reasons))] if reasons else []
     for old in sides.old or (Record(review.record.id, review.record.kind, "–", scope=review.record.scope),):
         yield _beside(wiki, old, review.record)
     yield _steps(wiki, sides)
@@ -61,7 +63,7 @@ def _beside(wiki: Wiki, old: Record, new: Record) -> Html:
     own = wiki.library.by_key.get((old.scope, old.id))
     heads = [
         inside(badge(wiki, old.status), " ", wiki.word(say("now")), ": ", _linked(wiki, old, own)),
-        inside(badge(wiki, new.status), " ", wiki.word(say("proposed")), ": ", title_of(new)),
+        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", title_of(new)),
     ]
     rows = [("", *beside(one_line(old.title), one_line(new.title)))] if old.title != new.title else []
     rows += [

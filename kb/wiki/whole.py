@@ -66,6 +66,8 @@ class Told(NamedTuple):
     hidden: Sequence[Record] = ()
     """Records that are shown nowhere, not even by their titles."""
     today: str = ""
+    wording: Mapping[str, object] = {}
+    """How a question is cut into words."""
 
 
 class Page(NamedTuple):

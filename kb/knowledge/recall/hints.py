@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from kb.kinds import KINDS
-from kb.reading import asking, hints, rank
+from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
 from kb.reading.rank import Hit
@@ -28,14 +28,29 @@ _PROBED = 40
 
 def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
-    index = kb.fresh(thorough=False)
-    wanted = Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
-    words = [word for word in keywords if word.strip()]
+    wanted = _wanted(moment, project)
+    words = " ".join(word for word in keywords if word.strip())
     if words:
-        found = index.search(queries.any_expression(words), wanted, _PROBED)
-        records = [h.record for h in rank.ranked([Hit(r, -s) for r, s in found], " ".join(words), scope=project)]
+        records = [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
     else:
-        records = sorted(index.records(wanted), key=lambda r: (r.date, r.id), reverse=True)
+        newest = kb.fresh(thorough=False).records(wanted)
+        records = sorted(newest, key=lambda record: (record.date, record.id), reverse=True)
+    return _written(kb, moment, records)
+
+
+def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
+    """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
+    hits = _ranked(kb, task, _wanted(moment, project), project)
+    frequency, total = _frequency(kb, task, project)
+    about = relevance.worth_telling(hits, task, scope=project, frequency=frequency, total=total)
+    return _written(kb, moment, [hit.record for hit in about])
+
+
+def _wanted(moment: str, project: str) -> Filter:
+    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
+
+
+def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> Hint:
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
     _remember(kb, moment, written.shown)
     return written
@@ -46,8 +61,7 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
 
     *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
     """
-    words = queries.keywords(task)
-    given = [hint(kb, moment, words, project=project) for moment in hints.moments(avatar)]
+    given = [hint_for_task(kb, moment, task, project=project) for moment in hints.moments(avatar)]
     text = "\n\n".join(each.text for each in given if each.shown or not quiet)
     return hints.framed(text, kb.config) if quiet else text
 
@@ -65,21 +79,29 @@ def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -
 
 def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds."""
-    subjects = queries.subjects(prompt)
-    if not subjects and not queries.cited(prompt):
+    if not queries.subjects(prompt) and not queries.cited(prompt):
         return []
+    hits = _ranked(kb, prompt, Filter(scopes=_scopes(project)), project)
+    frequency, total = _frequency(kb, prompt, project)
+    best = rank.relevant(hits, prompt, scope=project, frequency=frequency, total=total)
+    return list({hit.record.path: hit.record for hit in best}.values())
+
+
+def _ranked(kb: KnowledgeBase, text: str, wanted: Filter, project: str) -> list[Hit]:
+    """Return the records *wanted* that share a term with *text* or are named in it, best first."""
     index = kb.fresh(thorough=False)
-    wanted = Filter(scopes=_scopes(project))
-    rows = index.postings.best(index.postings.known(asking.asked(prompt, queries.MAX_TERMS)), wanted)[:_PROBED]
+    rows = index.postings.best(index.postings.known(asking.asked(text, queries.MAX_TERMS)), wanted)[:_PROBED]
     found = index.at([row.n for row in rows])
     hits = [Hit(found[row.n], row.score) for row in rows]
-    hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
-    total = index.count(wanted)
-    frequency = index.postings.frequencies(subjects)
-    best = rank.relevant(
-        rank.ranked(hits, prompt, scope=project), prompt, scope=project, frequency=frequency, total=total
-    )
-    return list({hit.record.path: hit.record for hit in best}.values())
+    named = (record for each in queries.cited(text) for record in index.named(each.id))
+    hits += [Hit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
+    return rank.ranked(hits, text, scope=project)
+
+
+def _frequency(kb: KnowledgeBase, text: str, project: str) -> tuple[dict[str, int], int]:
+    """Return in how many records each subject of *text* stands, and how many records there are."""
+    index = kb.index
+    return index.postings.frequencies(queries.subjects(text)), index.count(Filter(scopes=_scopes(project)))
 
 
 def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: str = GLOBAL) -> str:

@@ -79,7 +79,7 @@ window.kbDrawGraph = (box, data, base) => {
     const seen = nodes.filter(node => node.shown);
     const groups = scopes.map(scope => seen.filter(node => node.scope === scope)).filter(some => some.length);
     groups.sort((a, b) => b.length - a.length);
-    const wide = some => 19 * Math.sqrt(some.length) + 40, around = groups.slice(1).reduce((sum, some) => sum + 2 * wide(some), 0);
+    const wide = some => 22 * Math.sqrt(some.length) + 40, around = groups.slice(1).reduce((sum, some) => sum + 2 * wide(some), 0);
     const far = groups.length > 1 ? Math.max(around / (2 * Math.PI), wide(groups[0]) + wide(groups[1])) : 0;
     let turn = 0;
     groups.forEach((some, place) => {
@@ -102,13 +102,19 @@ window.kbDrawGraph = (box, data, base) => {
     for (const node of nodes) node.shown = node.shown && Boolean(node.date);
     const first = seen.length ? Date.parse(seen[0].date) : 0;
     const span = Math.max(1, (seen.length ? Date.parse(seen[seen.length - 1].date) : 1) - first);
+    const wide = Math.max(1200, seen.length * 3), slots = wide / 20, high = new Map();
     for (const node of seen) {
-      const at = (Date.parse(node.date) - first) / span || 0;
-      const slot = `${node.scope} ${Math.round(at * 60)}`;
-      taken.set(slot, (taken.get(slot) || 0) + 1);
-      node.x = at * 1200;
-      node.lane = lanes.indexOf(node.scope) * 220;
-      node.y = node.lane - taken.get(slot) * 14;
+      const at = (Date.parse(node.date) - first) / span || 0, slot = `${node.scope} ${Math.round(at * slots)}`;
+      node.stack = (taken.get(slot) || 0) + 1;
+      taken.set(slot, node.stack);
+      high.set(node.scope, Math.max(high.get(node.scope) || 0, node.stack));
+      node.x = at * wide;
+    }
+    let floor = 0;
+    const floors = new Map(lanes.map(scope => [scope, floor += high.get(scope) * 14 + wide / 12]));
+    for (const node of seen) {
+      node.lane = floors.get(node.scope);
+      node.y = node.lane - node.stack * 14;
     }
   }
 
@@ -129,8 +135,8 @@ window.kbDrawGraph = (box, data, base) => {
       const key = node.cell.join();
       cells.has(key) ? cells.get(key).push(node) : cells.set(key, [node]);
       const home = homes.get(node.scope);
-      node.dx = (home.x - node.x) * 0.012;
-      node.dy = (home.y - node.y) * 0.012;
+      node.dx = (home.x - node.x) * 0.008;
+      node.dy = (home.y - node.y) * 0.008;
     }
     for (const node of seen) for (let a = -1; a < 2; a++) for (let b = -1; b < 2; b++) {
       for (const other of cells.get(`${node.cell[0] + a},${node.cell[1] + b}`) || []) {
@@ -165,7 +171,7 @@ window.kbDrawGraph = (box, data, base) => {
 
   // -- the picture
   const at = node => [node.x * view.zoom + view.x, node.y * view.zoom + view.y];
-  const size = node => Math.min(9, 3.5 + Math.sqrt(node.degree));
+  const size = node => Math.min(9, 3.5 + Math.sqrt(node.degree)) * Math.min(1, 0.55 + view.zoom / 2);
 
   function draw() {
     const { width, height } = canvas.getBoundingClientRect(), dots = window.devicePixelRatio || 1;
@@ -174,7 +180,8 @@ window.kbDrawGraph = (box, data, base) => {
     const pen = canvas.getContext("2d"), text = getComputedStyle(box).color;
     pen.scale(dots, dots);
     for (const { from, to, what } of edges) {
-      if (!from.shown || !to.shown || !chosen.what.has(what)) continue;
+      const isAsked = !chosen.time || what === "supersedes" || what === "amends" || from === over || to === over;
+      if (!from.shown || !to.shown || !chosen.what.has(what) || !isAsked) continue;
       const [[x, y], [u, v]] = [at(from), at(to)];
       pen.strokeStyle = LINKS[what];
       pen.globalAlpha = over && from !== over && to !== over ? 0.15 : 1;
@@ -204,14 +211,15 @@ window.kbDrawGraph = (box, data, base) => {
 
   /* Names stand where there is room for them: first what was asked for, then what many others refer to. */
   function drawNames(pen, seen, text) {
-    const taken = new Set(), rank = node => (node === over ? 1e6 : 0) + (node.found ? 1e5 : 0) + (over && over.near.has(node) ? 1e4 : 0) + node.degree;
+    const taken = new Set(seen.map(node => at(node)).map(([x, y]) => `${Math.floor(x / 10)},${Math.round(y / 13)}`));
+    const rank = node => (node === over ? 1e6 : 0) + (node.found ? 1e5 : 0) + (over && over.near.has(node) ? 1e4 : 0) + node.degree;
     pen.font = "11px sans-serif";
     pen.fillStyle = text;
     for (const node of [...seen].sort((a, b) => rank(b) - rank(a))) {
       const [x, y] = at(node), left = x + size(node) + 2;
       const name = view.zoom > 2.2 || node === over ? `${node.id} ${node.title.slice(0, 28)}` : node.id;
       const cells = [];
-      for (let u = Math.floor(left / 10); u <= (left + pen.measureText(name).width) / 10; u++) cells.push(`${u},${Math.round(y / 13)}`);
+      for (let u = Math.floor((left + 4) / 10); u <= (left + pen.measureText(name).width) / 10; u++) cells.push(`${u},${Math.round(y / 13)}`);
       if (faded(node) || node !== over && cells.some(cell => taken.has(cell))) continue;
       for (const cell of cells) taken.add(cell);
       pen.fillText(name, left, y + 4);
@@ -245,7 +253,7 @@ window.kbDrawGraph = (box, data, base) => {
     }
     pen.font = "bold 13px sans-serif";
     const lanes = new Map(seen.map(node => [node.scope, node.lane]));
-    for (const [scope, lane] of lanes) pen.fillText(scope, 6, lane * view.zoom + view.y + 18);
+    for (const [scope, lane] of lanes) pen.fillText(scope, 6, lane * view.zoom + view.y + 4);
   }
 
   // -- what the visitor does

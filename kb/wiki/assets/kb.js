@@ -20,6 +20,10 @@
     return coming.get(name);
   };
   window.kbData = (name, value) => data.set(name, value);
+  kb.words = async () => {
+    await kb.load(new URL("kb-words.js", assets));
+    return data.get("words");
+  };
   kb.data = async name => {
     await kb.load(new URL(`${name}.js`, kb.start));
     return data.get(name);
@@ -32,6 +36,8 @@
     return kb.make("span", { className: `kb-status kb-${status}` }, mark, ` ${words.join(" ")}`);
   };
 
+  const root = document.documentElement, own = root.lang.startsWith("zh") ? "zh" : "en";
+
   /* A field that filters the rows of the tables of a page, and headings that sort them. */
   function makeTables() {
     const tables = [...document.querySelectorAll("table[data-kb-list]")].filter(one => !one.closest(".kb-explore"));
@@ -39,13 +45,13 @@
     const rows = tables.flatMap(table => [...table.tBodies[0].rows]);
     const words = new Map(rows.map(row => [row, kb.folded(row.textContent)]));
     const field = kb.make("input", { type: "search", className: "kb-filter" });
-    field.placeholder = document.documentElement.lang.startsWith("zh") ? "筛选本页" : "Filter this page";
+    field.placeholder = own === "zh" ? "筛选本页" : "Filter this page";
     field.setAttribute("aria-label", field.placeholder);
     field.addEventListener("input", () => {
       const wanted = kb.folded(field.value).split(/\s+/).filter(Boolean);
       for (const row of rows) row.hidden = !wanted.every(word => words.get(row).includes(word));
     });
-    tables[0].closest(".md-typeset__scrollwrap, table").before(field);
+    document.querySelector(".md-content h1, h1").after(field);
     for (const table of tables) kb.sortable(table, (column, up) => {
       const text = row => row.cells[column].textContent;
       const order = (a, b) => text(a).localeCompare(text(b), undefined, { numeric: true }) * (up ? 1 : -1);
@@ -70,7 +76,7 @@
   card.setAttribute("role", "tooltip");
   let owner = null, timer = 0;
   const nameOf = link => {
-    const top = new URL("..", kb.start).href, href = link.href.replace(/[?#].*/, "");
+    const top = new URL("..", kb.start).href, href = new URL(link.getAttribute("href"), location).href.replace(/[?#].*/, "");
     return href.startsWith(`${top}anchors/`) ? decodeURIComponent(href.slice(top.length)) : "";
   };
   const pieceOf = (name, pieces) => {
@@ -153,20 +159,49 @@
   function makeCopies() {
     for (const place of document.querySelectorAll(".kb-copy")) {
       const text = place.querySelector("code").textContent;
-      const button = place.querySelector("button");
+      const button = place.querySelector(":scope > button");
       button.hidden = false;
       button.addEventListener("click", async () => {
         await navigator.clipboard.writeText(text);
         button.classList.add("kb-done");
-        soon(() => button.classList.remove("kb-done"), 2000);
       });
     }
+  }
+
+  /* A button that turns what the wiki itself says to the other language; what people wrote stays as it is. */
+  const kept = () => { try { return localStorage.getItem("kb-language") || own; } catch { return own; } };
+  async function turn(language) {
+    await kb.load(new URL("kb-language.js", assets));
+    await window.kbTurn(language);
+    root.lang = language;
+  }
+
+  function makeLanguage() {
+    const place = document.querySelector(".md-header__inner");
+    if (!place || place.querySelector(".kb-language")) return;
+    const button = kb.make("button", { type: "button", className: "kb-language md-header__button" });
+    const name = language => {
+      button.textContent = language === "zh" ? "English" : "中文";
+      button.lang = language === "zh" ? "en" : "zh";
+    };
+    button.addEventListener("click", async () => {
+      const language = root.lang.startsWith("zh") ? "en" : "zh";
+      try { localStorage.setItem("kb-language", language); } catch { /* it holds for this page alone */ }
+      await turn(language);
+      name(language);
+    });
+    name(kept());
+    place.insertBefore(button, place.querySelector("[for=__search]"));
+    if (kept() !== own) turn(kept());
   }
 
   function start() {
     const first = document.querySelector("[data-kb]");
     if (!first) return;
     kb.start = new URL(first.dataset.kb, location);
+    const search = document.querySelector(".md-search[role=dialog]");
+    if (search) search.setAttribute("aria-label", search.querySelector("input").placeholder);
+    makeLanguage();
     makeTables();
     makeLists();
     makeGraph();
