@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from importlib import import_module
 
 from kb.home import found
 from kb.hosts.quick import says_nothing
@@ -63,7 +62,7 @@ def _answer(words: list[str]) -> int:
     if name not in HOSTS:
         print(f"kb-hook: there is no host {name}; there are: {', '.join(HOSTS)}", file=sys.stderr)
         return 1
-    host = None if name == "claude" else import_module(f"kb.hosts.{name}")
+    host = None if name == "claude" else __import__(f"kb.hosts.{name}", fromlist=["ours"])
     try:
         return _heard(words[0], host, name)
     except Exception as error:  # a host may take a hook that fails for one that forbids

@@ -37,9 +37,6 @@ from kb.writing.karma import NEUTRAL, karma
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_TAIL = 400_000
-"""Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
-
 _LOOKED_AT = 8_000_000
 """Bytes at the end of a transcript in which records that kb does not know are counted."""
 
@@ -297,11 +294,6 @@ def catch_up(kb: KnowledgeBase, session: str = "", *, landing: bool = False) -> 
     return verdicts
 
 
-def land(kb: KnowledgeBase) -> list[Verdict]:
-    """Write what earlier calls had to spool or put off, and return the verdicts."""
-    return [*land_spool(kb), *catch_up(kb)]
-
-
 def end(kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "") -> None:
     """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
     if has_words(path):
@@ -375,21 +367,6 @@ def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, in
         for kind, times in found.unknown.items():
             unknown[kind] = unknown.get(kind, 0) + times
     return looked, unknown, skipped
-
-
-def task_of_agent(path: str, agent_type: str) -> str:
-    """Return what the sub-agent of *agent_type* that starts now was asked for, by the end of its parent's transcript.
-
-    "" where that does not say: the host writes the file a little late.
-    """
-    try:
-        data = read_transcript(path, _TAIL)
-    except BadInput:
-        return ""
-    calls = [call for message in transcripts.read(data).messages for call in message.calls]
-    given = [call.input for call in calls if call.name in ("Agent", "Task")]
-    named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
-    return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
 
 
 def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
