@@ -11,6 +11,7 @@ from kb.wiki.home import home_page
 from kb.wiki.lists import KINDS, RECORDS, SCOPES, list_pages
 from kb.wiki.recordpage import record_page
 from kb.wiki.sessions import SESSIONS, session_pages
+from kb.wiki.views import VIEWS, views_page
 from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
 from kb.wiki.whole import Page, Wiki
 
@@ -19,14 +20,14 @@ def pages(wiki: Wiki) -> list[Page]:
     """Return every page of the wiki, the home page first."""
     records = (record_page(wiki, place) for place in range(len(wiki.library.records)))
     waiting = [reviews_page(wiki), inbox_page(wiki), health_page(wiki), graph_page(wiki)]
-    return [home_page(wiki), *waiting, *list_pages(wiki), *session_pages(wiki), *records]
+    return [home_page(wiki), *waiting, views_page(wiki), *list_pages(wiki), *session_pages(wiki), *records]
 
 
 def navigation(wiki: Wiki) -> list[str]:
     """Return the pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
     lists = (listed.uri for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months))
     sessions = [SESSIONS] if wiki.sessions else []
-    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, RECORDS, KINDS, SCOPES, *lists, *sessions]
+    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, RECORDS, VIEWS, KINDS, SCOPES, *lists, *sessions]
 
 
 def located(wiki: Wiki, page: Page, href: str) -> str:
