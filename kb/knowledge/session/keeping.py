@@ -338,6 +338,13 @@ def candidates_of(
     return [c._replace(session=session, host=host or c.host) for c in found], notes
 
 
+def candidates_in(kb: KnowledgeBase, path: str) -> list[Candidate]:
+    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
+    transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking)
+    found, _ = candidates_of(kb, transcript, 0, transcript.session_id, "")
+    return [redact.redacted(candidate, kb.config.masking)[0] for candidate in found]
+
+
 def _left_out(line: int, problem: Said | str) -> Said:
     return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
