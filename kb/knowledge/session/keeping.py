@@ -144,7 +144,7 @@ class _Saving:
     def tell_session(self) -> None:
         """Tell the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
         if self.job.agent and self.desk.belongs_to_running:
-            agents.returned(self.kb, self.job, self.new, self.transcript)
+            agents.returned(self.kb, self.job, self.scope, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
         """Tell whether the archive of before holds the forms that are wanted now."""
