@@ -1641,12 +1641,18 @@ GUARDING: dict[str, str] = {
     "kb: {path} holds the settings of the knowledge base, its guard among them": (
         "kb：{path} 是知识库的设置，守卫的设置也在其中"
     ),
+    "kb: “{words}” decides what kb has left to a person": "kb：“{words}”裁决的是 kb 留给用户本人的事",
+    "an agent has staged a change here, where only kb writes": "智能体在此暂存了改动，而这里只有 kb 可以写",
+    "take it back: git restore --staged --worktree {path}; then: kb write": (
+        "撤回：git restore --staged --worktree {path}；然后：kb write"
+    ),
     "read {path}": "读 {path}",
     "run: {command}": "运行：{command}",
     "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
     # risk
     "its keys are: {keys}": "可用的键：{keys}",
     "{path} is changed": "要改动 {path}",
+    "nothing of the project is changed": "不改动项目里的文件",
     "{count} files are changed at once": "一次改动 {count} 个文件",
     "more files are changed at once than can be told": "一次改动的文件多到无法确定",
     "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
@@ -1655,6 +1661,11 @@ GUARDING: dict[str, str] = {
     "0, or a number from 2": "0，或不小于 2 的数",
     "{key}: {help}": "{key}：{help}",
     "a list of paths": "路径列表",
+    "mode: {mode}": "模式：{mode}",
+    "to be read first: {what}": "先要读：{what}",
+    "any record of the knowledge base": "知识库里的任意记录",
+    " or ": " 或 ",
+    "{path}: {level} risk: {reason}": "{path}：{level} 风险：{reason}",
     # proposals
     "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
     "kb proposal confirm --code {code}": (

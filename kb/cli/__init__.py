@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "renumber": ("renumber", "Give records new numbers."),
     "repair": ("repair", "Mend what a merge lost."),
     "inbox": ("inbox", "See what the gate keeps back."),
+    "guard": ("guard", "Tell what the guard would say."),
     "proposal": ("proposal", "See and decide what is proposed to be kept."),
     "session": ("session", "Save, list and load sessions."),
     "archive": ("archive", "Archive a session."),

@@ -29,6 +29,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "Tell what the guard would say.": "显示守卫会怎么说。",
     "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
@@ -575,6 +576,12 @@ RECORDS_ZH: dict[str, str] = {
     ),
 }
 PROPOSALS_ZH: dict[str, str] = {
+    "Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH.": (
+        "显示守卫在此处的模式、要求先读什么，以及写入各 PATH 的风险。"
+    ),
+    "Print risk.yaml with the defaults, every key with its meaning, and stop.": (
+        "打印带默认值的 risk.yaml，每个键附说明，然后结束。"
+    ),
     "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
         "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
     ),
@@ -604,8 +611,8 @@ VECTORS_ZH: dict[str, str] = {
         "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
     ),
     "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
-    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not embedded "
-    "again. Other commands go on meanwhile.": (
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
         "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
     ),
     "Give every record a vector that has none.": "为没有向量的记录生成向量。",
