@@ -828,6 +828,8 @@ DOORS: dict[str, str] = {
     "there is no orchestrator {name}": "没有名为 {name} 的编排者",
     "move it away and try again; nothing was changed": "请移走该文件后重试；没有改动任何内容",
     "this file is not kb's": "该文件不是 kb 的",
+    "the shortest summary with all its anchors has {n} tokens": "含全部锚点的最短摘要有 {n} 个 token",
+    "give a larger --budget": "请给更大的 --budget",
     "this folder holds other files": "该文件夹中有其他文件",
     "name a new folder": "请指定一个新文件夹",
     "hooks written to {path}": "钩子已写入 {path}",

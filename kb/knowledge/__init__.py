@@ -280,7 +280,7 @@ class KnowledgeBase:
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
-        from kb.knowledge.session.keeping import land
+        from kb.knowledge.session.landing import land
 
         return land(self)
 
