@@ -5,7 +5,6 @@ table of kinds, candidates.md from the JSON schema; and the words of the wiki in
 `--check` names the stale ones and exits 1; `--words` names what kb says and has no Chinese for.
 """
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -242,10 +241,10 @@ def main(arguments: Sequence[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python -m docs.generate [--check | --words]", file=sys.stderr)
         return 2
-    made = {**{FOLDER / name: text for name, text in pages().items()}, spoken.PATH: spoken.script()}
-    stale = {path: text for path, text in made.items() if _text(path) != text}
-    for path, text in stale.items():
-        name = os.path.relpath(path, FOLDER.parent)
+    made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
+    made["kb/wiki/assets/kb-words.js"] = (spoken.PATH, spoken.script())
+    stale = {name: (path, text) for name, (path, text) in made.items() if _text(path) != text}
+    for name, (path, text) in stale.items():
         print(f"{name} is stale" if arguments else name)
         if not arguments:
             path.write_text(text, encoding="utf-8")

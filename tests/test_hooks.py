@@ -19,6 +19,7 @@ from kb import hosts
 from kb.decision import Decision
 from kb.hosts import claude, events
 from kb.knowledge import KnowledgeBase, failures
+from kb.knowledge.session import keeping
 from kb.text import tokens
 
 EVENTS = {
@@ -253,6 +254,36 @@ def test_a_sub_agent_without_a_transcript_of_its_own_is_its_parent(host: Host, t
     assert "[D001]" in host.send("subagent-stop", "s1", path, agent_id="a1").message
     add(path, EN)
     assert host.send("stop", "s1", path).message == "", "the pause of the one is the pause of the other"
+
+
+def test_what_a_sub_agent_found_stands_in_the_forms_of_its_session(host: Host, tmp_path: Path) -> None:
+    main, agent = transcript(tmp_path / "main.jsonl", "好的。"), transcript(tmp_path / "agent.jsonl", ZH)
+    more = {"agent_id": "a1", "agent_type": "Explore", "agent_transcript_path": agent}
+    host.send("subagent-stop", "s1", main, **more)
+    active = host.root / ".kb" / "active" / "s1"
+    assert "FastAPI" in (active / "compact.md").read_text("utf-8")
+    assert (active / "expanded.md").read_text("utf-8").startswith("## a1 · ")
+    add(agent, EN)
+    host.send("subagent-stop", "s1", main, **{**more, "agent_id": "a2"})
+    assert "## a2 · " in (active / "expanded.md").read_text("utf-8")
+    restored = host.send("session-start", "s1", main, source="compact").context
+    assert "FastAPI" in restored and "Sanitizer" in restored, "the agent that goes on knows what its helpers found"
+    host.send("pre-compact", "s1", main)
+    (archive,) = (path for path in (host.root / "content" / "sessions").iterdir() if path.is_dir())
+    told = json.loads((archive / "hui-output.json").read_text("utf-8"))
+    assert json.dumps(told, ensure_ascii=False).count("FastAPI") > 0
+    assert len(host.kb().records()) == 2
+
+
+def test_a_sub_agent_whose_session_has_ended_opens_it_no_more(host: Host, tmp_path: Path) -> None:
+    main, agent = transcript(tmp_path / "main.jsonl", "好的。"), transcript(tmp_path / "agent.jsonl", ZH)
+    host.send("subagent-stop", "s1", main, agent_id="a1", agent_transcript_path=agent)
+    host.send("session-end", "s1", main)
+    add(agent, EN)
+    with host.kb() as kb:
+        keeping.save(kb, agent, session="s1", agent="a1", archive=False)
+        assert len(kb.records()) == 2
+    assert not (host.root / ".kb" / "active" / "s1").exists()
 
 
 # -- whatever comes --------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
+from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
 from kb.words import say
 
@@ -81,7 +82,7 @@ def html_of(page: Page, known: Made) -> str:
         assert uri in known or uri in known.files, f"{page.uri}: {uri}"
         return os.path.relpath(uri, os.path.dirname(page.uri))
 
-    return rendered(page.parts, target, named, page.searched).html
+    return rendered(page.parts, target, named).html
 
 
 def facts(page: Page, known: Made) -> dict[str, str]:
@@ -472,6 +473,25 @@ def test_an_empty_knowledge_base_has_a_wiki() -> None:
     assert "Nothing to complain of." in known["health.md"].text
 
 
+def test_the_views_are_those_of_the_memory_and_lead_to_the_lists() -> None:
+    known = made(
+        record("U001", "Tabs", decision="Use tabs. Always."), record("D001"), record("P001", "burnt"),
+        sessions=(Archived("s"),),
+    )  # fmt: skip
+    seen = Seen(html_of(known["views.md"], known))
+    said = [
+        "Seeds (种子库): by kind",
+        "Karma (业力库): by label",
+        "Preferences (偏好库)",
+        "Knowledge",
+        "Experience",
+        "Sessions",
+    ]
+    assert seen.headings == ["Views", *said]
+    assert "U001 Tabs – Use tabs." in seen.text and "恶业: Pitfall (1)" in seen.text
+    assert {"kinds/preference.md", "sessions/s.md", "sessions/index.md"} <= set(seen.hrefs)
+
+
 def test_a_session_page_shows_the_compact_form() -> None:
     known = made(
         record("D001", scope="project/shop"), sessions=(Archived("index"), Archived("b")), compact="引用 [D001]"
@@ -482,7 +502,8 @@ def test_a_session_page_shows_the_compact_form() -> None:
     assert "sessions/index-2.md" in known
     assert seen.headings == ["b", "Compact form"]
     listed = Seen(html_of(known["sessions/index.md"], known))
-    assert listed.cells[4:8] == ["index", "shop", "2026-05-03T10:10:10", "修复重复扣款"]
+    assert listed.headings == ["Sessions", "shop"]
+    assert listed.cells[3:6] == ["2026-05-03T10:10:10", "index", "修复重复扣款"]
 
 
 def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
@@ -553,7 +574,7 @@ TAGS = frozenset(
         "del",
     }
 )
-ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
+ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-kb-list", "data-commit"}
 ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
 ATTRIBUTES |= {"data-preset", "data-open"}
 DRAWN = {"svg", "line", "path", "circle", "rect", "text", "title"}
@@ -692,9 +713,9 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     for places in permalinks(known.wiki).values():
         led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
         assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
-    for name, script in chunks(known.wiki, lambda uri: uri.replace(".md", ".html")):
-        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', script)
-        assert held and name == f"data/{held[1]}.js" and json.loads(held[2])
+    for piece in chunks(Stamps(known.wiki), lambda uri: uri.replace(".md", ".html")):
+        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', piece.make())
+        assert held and piece.path == f"data/{held[1]}.js" and json.loads(held[2])
 
 
 @pytest.mark.parametrize(

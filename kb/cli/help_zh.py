@@ -28,6 +28,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
     "Print an archived session to go on from.": "显示归档会话，以便继续。",
@@ -502,6 +503,12 @@ RECORDS_ZH: dict[str, str] = {
     "Use the mkdocs.yml of the knowledge base; it runs the plugins, hooks and templates that it names.": (
         "使用知识库的 mkdocs.yml；其中所列的插件、钩子与模板会被执行。"
     ),
+    "Show what a branch changes.": "显示一个分支改变了什么。",
+    "What it is to be merged into.": "要合并到的修订。",
+    "Where the whole wiki is, for links that leave.": "完整 wiki 的地址，供指向预览之外的链接使用。",
+    "Write a report of what merging changes, with both sides, and the pages of the changed records alone.": (
+        "写出合并所改变内容的报告（两侧对照），以及仅有变化的记录的页面。"
+    ),
     "Show the wiki in a browser until you stop it; it follows the records as they change.": (
         "在浏览器中显示 wiki，直到你停止；记录改变时随之更新。"
     ),
@@ -562,6 +569,61 @@ RECORDS_ZH: dict[str, str] = {
         "标记之间留有冲突，大于 128：什么也没写。"
     ),
 }
+PROPOSALS_ZH: dict[str, str] = {
+    "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
+        "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
+    ),
+    "List what is proposed.": "列出待确认的提议。",
+    "List what is proposed and not decided: name, kind and title.": "列出尚未裁决的提议：名称、类型、标题。",
+    "Print one proposal.": "显示一条提议。",
+    "Print one proposal with what it would write and what became of it, as JSON.": (
+        "以 JSON 显示一条提议：会写入什么，结果如何。"
+    ),
+    "Propose candidates.": "提议候选。",
+    "Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn.": (
+        "提议 JSON 文件或标准输入（-）里的候选；本轮结束时询问用户。"
+    ),
+    "The session at whose next turn the person is asked (default: any).": "在哪个会话的下一轮询问用户（默认：任意）。",
+    "Write what is proposed.": "写入提议的内容。",
+    "Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown.": (
+        "写入提议的内容（NAME，或全部）。须由用户本人操作：在终端里，或用显示过的确认码。"
+    ),
+    "Drop what is proposed.": "放弃提议的内容。",
+    "Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does.": (
+        "放弃提议的内容（NAME，或全部），不会再次提议。与 confirm 一样须由用户本人操作。"
+    ),
+    "The code that was shown with the proposal.": "随提议显示的确认码。",
+}
+PAST_ZH: dict[str, str] = {
+    "As the records stood at the end of this day.": "按这一天结束时的记录。",
+    "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
+    "With --as-of or --at, the records as they stood then, from git's history.": (
+        "用 --as-of 或 --at 时，取自 git 历史中当时的记录。"
+    ),
+    "Only what this agent, or this author of a commit, wrote or changed.": "只要此智能体或此提交作者写过或改过的。",
+    "Tell what became of the records between two commits.": "讲述两个提交之间记录的变化。",
+    "Tell what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.": (
+        "讲述两个提交、标签或分支之间新决定、被取代、已废弃、已否决和已修改的记录。"
+    ),
+    "The release notes of decisions, as markdown. A alone means A..HEAD.": (
+        "即决策的发布说明，以 markdown 输出。只给 A 时指 A..HEAD。"
+    ),
+    "Tell what happened lately, and what waits.": "讲述近来发生的事和等待处理的事。",
+    "Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.": (
+        "讲述某日以来记录的变化、待评审的冲突、过时的记录和无人使用的记录。"
+    ),
+    "What was used is what this clone has handed to agents; other clones count for themselves.": (
+        "“使用”指本克隆交给过智能体；其他克隆各自统计。"
+    ),
+    "From this day on: 7d, 2026-11-21, week.": "从这一天起：7d、2026-11-21、week。",
+    "Tell what depends on a record.": "讲述依赖一条记录的内容。",
+    "Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.": (
+        "讲述一条记录若有改动需要查看什么：其他记录、引用它的代码、它涉及的文件、会话。"
+    ),
+    "Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.": (
+        "代码以 `[D001]` 或 `kb:D001` 引用记录；在本机已知的项目中查找。"
+    ),
+}
 MCP_ZH: dict[str, str] = {
     "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
         "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
@@ -586,4 +648,13 @@ MCP_ZH: dict[str, str] = {
         "从 CLIENT 的设置中移除 kb 的服务器；原有的和其他的内容保持不变。"
     ),
 }
-HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH, **MCP_ZH}
+HELP_ZH: dict[str, str] = {
+    **COMMANDS_ZH,
+    **RECORDS_ZH,
+    **SESSIONS_ZH,
+    **FORMS_ZH,
+    **PRUNING_ZH,
+    **PAST_ZH,
+    **MCP_ZH,
+    **PROPOSALS_ZH,
+}

@@ -227,10 +227,10 @@ def _without(text: str, event: str, number: int, place: int) -> str:
     entries = jsontext.member(text, groups[number].at, "hooks") if place >= 0 else None
     if entries and len(jsontext.inside(text, entries.at)) > 1:
         return jsontext.without(text, entries.at, place)
-    if len(groups) > 1:
-        return jsontext.without(text, events[at].at, number)
-    if len(events) > 1:
-        return jsontext.without(text, hooks.at, at)
+    for start, which, empty in ((events[at].at, number, "[]"), (hooks.at, at, "{}")):
+        left = jsontext.without(text, start, which)
+        if left[start : start + 2] != empty:  # others stand there, or their comments
+            return left
     members = jsontext.inside(text, root)
     return jsontext.without(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
 

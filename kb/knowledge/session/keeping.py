@@ -14,8 +14,8 @@ from kb.digest import sha256
 from kb.errors import BadInput, Busy, KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT
+from kb.knowledge.session import agents, running
 from kb.knowledge.session import archive as archives
-from kb.knowledge.session import running
 from kb.knowledge.session.forming import Known, compact_of, masked, written
 from kb.knowledge.session.running import Desk, Job, Row
 from kb.knowledge.session.transcripts import has_words as has_words
@@ -131,9 +131,12 @@ class _Saving:
             if self.landing:
                 raise
             return self._later(busy, lasting, notes)
-        self.rows += map(Row, lasting, verdicts)
+        new = list(map(Row, lasting, verdicts))
+        self.rows += new
         self._show()
         self._move_cursor()
+        if self.job.agent and self.desk.belongs_to_running:
+            agents.returned(self.kb, self.job, new, self.transcript)
         return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
 
     def _has_forms(self) -> bool:

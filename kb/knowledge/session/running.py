@@ -70,6 +70,18 @@ class Desk:
         """Whether the session has files of its own now: it has begun and not ended."""
         return os.path.isdir(self._kb.state.path(*self._active))
 
+    @property
+    def belongs_to_running(self) -> bool:
+        """Whether the session itself runs, be this the desk of one of its sub-agents."""
+        return os.path.isdir(self._kb.state.path(*self._active[:2]))
+
+    def hear(self, transcript: str) -> None:
+        """Remember where the session's transcript is, unless that is known; it runs from now on."""
+        if transcript and not self.cursor():
+            self.move_cursor({"transcript": transcript}, [])
+        self._kb.state.made()
+        os.makedirs(self._kb.state.path(*self._active[:2]), exist_ok=True)
+
     def cursor(self) -> dict[str, Any]:
         """Return how far the session is extracted; {} before the first time."""
         kept = self._kb.state.load(*self._cursor[:-1], self._cursor[-1] + ".json")

@@ -82,7 +82,13 @@ def in_lines(rows: Iterable[bytes]) -> Iterator[Mapping[str, Any] | None]:
         found = whole(data)
         yield from found if found is not None else map(_record, data.split(b"\n"))
         return
-    yield _record(first)
+    record = _record(first)
+    if record is not None and gemini.is_one(record):
+        every = [record, *map(_record, lines)]
+        kept = dict(latest((number, one) for number, one in enumerate(every) if one is not None))
+        yield from (kept.get(number) for number in range(len(every)))
+        return
+    yield record
     yield from map(_record, lines)
 
 

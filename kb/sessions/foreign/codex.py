@@ -33,7 +33,7 @@ def is_one(record: Mapping[str, Any]) -> bool:
 
 def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what *record* says in records of Claude Code."""
-    kind, payload = record.get("type"), record["payload"]
+    kind, payload = str(record.get("type")), record["payload"]
     about = {"timestamp": record.get("timestamp")}
     if kind == "session_meta":
         git = payload.get("git")
@@ -58,7 +58,7 @@ def _said(role: str, text: object) -> dict[str, Any]:
 
 
 def _event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    kind = payload.get("type")
+    kind = str(payload.get("type"))
     if kind == "token_count":
         info = payload.get("info")
         last = info.get("last_token_usage") if isinstance(info, dict) else None
@@ -70,7 +70,7 @@ def _event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _item(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    kind, call = payload.get("type"), payload.get("call_id")
+    kind, call = str(payload.get("type")), payload.get("call_id")
     if kind == "message":
         yield from _message(payload)
     elif kind in ("function_call", "custom_tool_call", "local_shell_call"):

@@ -34,8 +34,9 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
     if any(isinstance(part, dict) and part.get("type") == "compaction" for part in parts):
         yield {**about, "type": "system", "subtype": "compact_boundary"}
-    unknown = {part.get("type") for part in parts if isinstance(part, dict)} - {"text", "tool", "compaction", *_SILENT}
-    yield from ({**about, "type": f"opencode {kind}"} for kind in sorted(map(str, unknown)))
+    kinds = {str(part.get("type")) for part in parts if isinstance(part, dict)}
+    unknown = sorted(kinds - {"text", "tool", "compaction", *_SILENT})
+    yield from ({**about, "type": f"opencode {kind}"} for kind in unknown)
     if role not in ("user", "assistant"):
         yield {**about, "type": f"opencode {role}"}
         return
