@@ -14,15 +14,14 @@ from __future__ import annotations
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.errors import KbError as KbError
-    from kb.knowledge import KnowledgeBase as KnowledgeBase
-    from kb.knowledge.make import make as make
-    from kb.record import Candidate as Candidate
-    from kb.record import Record as Record
-    from kb.record import Verdict as Verdict
-    from kb.store.rows import Filter as Filter
+    from kb.errors import KbError
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.make import make
+    from kb.record import Candidate, Record, Verdict
+    from kb.store.rows import Filter
 
 __version__ = "0.1.0"
+__all__ = ["Candidate", "Filter", "KbError", "KnowledgeBase", "Record", "Verdict", "make"]
 
 _HOMES = {
     "Candidate": "record",
