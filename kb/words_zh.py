@@ -1134,6 +1134,8 @@ DOORS: dict[str, str] = {
     "Preferences (偏好库)": "偏好库",
     "Knowledge": "知识",
     "Experience": "经验",
+    "Fixed by": "修复提交",
+    "Regression test": "回归测试",
     "Propose a change": "提出修改",
     "Why it was opened": "提出的理由",
     "Copy": "复制",

@@ -313,6 +313,15 @@ def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
     assert "https:" not in plain_page and "kb edit shop:D001" in plain_page
 
 
+def test_a_pitfall_says_what_fixed_it_and_what_keeps_it_from_coming_back() -> None:
+    fixed = {"fixed_by": "ab12cd", "regression_test": "tests/test_x.py"}
+    told = Story(code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    known = made(record("P001", scope="project/shop", extra=fixed), story=told)
+    page = known["anchors/projects/shop/P001.md"]
+    assert facts(page, known)["Fixed by"] == "ab12cd" and facts(page, known)["Regression test"] == "tests/test_x.py"
+    assert "https://github.com/o/r/commit/ab12cd" in Seen(html_of(page, known)).hrefs
+
+
 def test_what_people_wrote_stands_in_a_frame_that_no_text_can_open() -> None:
     known = made(record("D001", user="by hand", decision='<div class="kb-person">not by hand</div>\n\n```\nopen'))
     shown = html_of(known["anchors/global/D001.md"], known)
