@@ -58,6 +58,8 @@ class Config(NamedTuple):
     layout: str = "user"
     guard: str = "warn"
     writer: str = "kb"
+    proposals: str = "ask"
+    approval: str = "gate"
 
     @property
     def masking(self) -> Masking:
@@ -96,6 +98,8 @@ HELP: Mapping[str, str] = {
     "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
     "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
     "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
+    "proposals": 'Whether the person is asked to keep what looks worth it: "ask" or "off".',
+    "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -107,6 +111,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "layout": ("user", "project"),
     "guard": ("off", "warn", "block"),
     "writer": ("kb", "direct"),
+    "proposals": ("ask", "off"),
+    "approval": ("gate", "person"),
 }
 
 

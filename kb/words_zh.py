@@ -816,6 +816,7 @@ DOORS: dict[str, str] = {
     "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
         "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
     ),
+    "{tokens} tokens, {count} 字": "{tokens} 个 token，{count} 字",
     "nothing recorded is about this": "没有与此相关的记录",
     "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
     "give a question": "请给出问题",
@@ -832,6 +833,31 @@ DOORS: dict[str, str] = {
     "{place} is not as the schema says": "{place} 不符合 schema",
     "evidence[{n}]: the quote does not stand in {file}": "evidence[{n}]：{file} 中没有这段引文",
     "neither JSON nor YAML: {problem}": "既不是 JSON 也不是 YAML：{problem}",
+    "{path} is not written yet: kb memory": "{path} 尚未生成：kb memory",
+    "what is missing, and where to look: {command}": "缺什么、去哪里找：{command}",
+    "lines: {n}": "{n} 行",
+    "if they do not answer: {command}": "若不够：{command}",
+    "{n} more files are about this; have a pack made: {command}": "另有 {n} 个相关文件；请用上下文包：{command}",
+    "cite what you answer from: {ids}": "回答须引用出处：{ids}",
+    "somebody has edited the MACHINE block": "有人改过 MACHINE 区块",
+    "move the text into the USER block, then: kb memory --force": "把改动移到 USER 区块，再运行：kb memory --force",
+    "no impact paths say where these hold: {ids}": "这些记录没有写明影响范围：{ids}",
+    "kb's block has no beginning or no end, or stands here twice": "kb 的区块缺少开头或结尾，或出现了两次",
+    "drift: the block says {one}, the skill {other}; the block holds: kb agents install": (
+        "漂移：区块是 {one}，skill 是 {other}；以区块为准：kb agents install"
+    ),
+    "drift: {one} is not the protocol of this kb ({version})": "漂移：{one} 不是本版 kb 的协议（{version}）",
+    "of another version": "版本不同",
+    "edited by somebody": "被人改过",
+    "not there": "没有",
+    "{path} is up to date": "{path} 已是最新",
+    "written: {path}": "已写入：{path}",
+    "nothing of kb stands in {path}": "{path} 中没有 kb 的内容",
+    "taken out: {path}": "已移除：{path}",
+    "left as it is, somebody has edited it: {path}": "保持不变，有人改过：{path}",
+    "not up to date": "已过期",
+    "up to date": "已是最新",
+    "written": "已写入",
     # verify
     "there is no such folder": "没有这个目录",
     "it does not say how it is verified": "该记录没有写明如何验证",
@@ -1548,6 +1574,28 @@ GUARDING: dict[str, str] = {
     "0, or a number from 2": "0，或不小于 2 的数",
     "{key}: {help}": "{key}：{help}",
     "a list of paths": "路径列表",
+    # proposals
+    "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
+    "kb proposal confirm --code {code}": (
+        "kb：值得留下吗？回复 mb:write 写入，mb:no 放弃（mb:write {number} 只写其中一条）；"
+        "在终端：kb proposal confirm --code {code}"
+    ),
+    "kb: nothing is proposed here; see: kb proposal list": "kb：这里没有待确认的提议；见：kb proposal list",
+    "kb: dropped; it is not proposed again: {titles}": "kb：已放弃，不会再次提议：{titles}",
+    "kb: the person confirmed; this was written:": "kb：用户已确认，写入了：",
+    "this is not the code that was shown": "这不是显示过的确认码",
+    "only a person may decide on a proposal": "只有用户本人可以裁决提议",
+    "answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE": (
+        "在会话里回复 mb:write 或 mb:no，或运行：kb proposal confirm --code CODE"
+    ),
+    "no proposal, or more than one, is named {name}": "没有或不止一条提议名为 {name}",
+    "see: kb proposal list": "见：kb proposal list",
+    "nothing is proposed": "没有待确认的提议",
+    "all of this was proposed before": "这些都已经提议过了",
+    "write this?": "写入吗？",
+    "drop this?": "放弃吗？",
+    "it waits for a person": "等待用户本人确认",
+    "answer mb:write in the session, or: kb inbox promote": "在会话里回复 mb:write，或运行：kb inbox promote",
 }
 
 ROOMS: tuple[dict[str, str], ...] = (

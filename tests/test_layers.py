@@ -45,7 +45,7 @@ GROUND += [
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]
-DOORS = ["hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
+DOORS = ["agents", "hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
 HOMES = {
     "git": {"store/git/history.py"},
     "click": {"cli"},

@@ -19,7 +19,7 @@ QUIET = "guard.json"
 """What `kb.hosts.watch` asks before kb is loaded; it goes with every prompt."""
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
-PROMPT, READ, WARNED, QUOTED, NOTICED = "prompt", "read", "warned", "quoted", "noticed"
+PROMPT, READ, QUOTED, NOTICED, MOMENT, SAID = "prompt", "read", "quoted", "noticed", "moment", "said"
 
 
 class Log:

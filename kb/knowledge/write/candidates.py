@@ -208,7 +208,7 @@ class Deciding(Writing):
         )
         if refusing := [o for o in admission.objections if o.refuses]:
             return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
-        objections = [*objections, *admission.objections]
+        objections = [*objections, *admission.objections, *gate.approval(self.kb.config, given=bool(self.promoted))]
         vouched = held is not None and held.name == self.promoted
         if not vouched and (not admission.admitted or any(o.holds for o in objections)):
             return inbox.hold(self, candidate, held, objections, decision.similar)
