@@ -1160,6 +1160,7 @@ DOORS: dict[str, str] = {
     "Preferences (偏好库)": "偏好库",
     "Knowledge": "知识",
     "Experience": "经验",
+    "All of them, along the time": "沿时间轴查看全部",
     "Fixed by": "修复提交",
     "Regression test": "回归测试",
     "Propose a change": "提出修改",

@@ -270,6 +270,13 @@ def test_decisions_stand_on_a_line_and_lead_to_their_pages(visit: Visit) -> None
     page.wait_for_url("**/shop/D003.html")
 
 
+def test_the_line_leads_to_all_records_along_the_time(visit: Visit) -> None:
+    page = visit("timeline.html")
+    page.get_by_role("link", name="All of them, along the time").click()
+    page.locator(".kb-graph canvas").wait_for()
+    assert page.locator(".kb-graph-bar select").nth(1).input_value() == "t"
+
+
 # -- for everybody --------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kb.kinds import kind_label
 from kb.text import one_line
+from kb.wiki.arcs import arcs
 from kb.wiki.elements import Html, closed, element, inside, opened, to
 from kb.wiki.labels import badge, items, joined, record_link, scope_label, tag_links
 from kb.wiki.listing import Group, Listing
@@ -31,7 +32,9 @@ def list_pages(wiki: Wiki) -> Iterator[Page]:
         yield from _sheets(wiki, listed, scope_label(wiki, scope), scope=scope)
     yield from _sheets(wiki, wiki.statuses, wiki.word(say("By status")))
     yield from _sheets(wiki, wiki.tags, wiki.word(say("Tags")))
-    yield from _sheets(wiki, wiki.months, wiki.word(say("Timeline")))
+    first, *others = _sheets(wiki, wiki.months, wiki.word(say("Timeline")))
+    yield first._replace(parts=(first.parts[0], arcs(wiki), *first.parts[1:]))
+    yield from others
     yield from _sheets(wiki, wiki.paths, wiki.word(say("Impact paths")))
 
 
