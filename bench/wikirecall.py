@@ -39,7 +39,9 @@ class Asked(NamedTuple):
 
 def write_index(records: Iterable[Record], folder: str) -> str:
     """Write the index of *records* below *folder* and return where it is."""
-    for path, text in index_files([Doc(one, one.id) for one in records], "en", wording()):
+    for path, text in index_files(
+        sorted((Doc(one, one.id) for one in records), key=lambda doc: doc.order), "en", wording()
+    ):
         place = os.path.join(folder, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "w", encoding="utf-8") as file:

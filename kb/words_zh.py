@@ -594,7 +594,7 @@ KNOWLEDGE: dict[str, str] = {
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
     "see: kb session list": "见：kb session list",
-    "use today, yesterday, week or 2026-11-21": "可用 today、yesterday、week 或 2026-11-21",
+    "use today, yesterday, week, 7d or 2026-11-21": "可用 today、yesterday、week、7d 或 2026-11-21",
     "{word} is no day": "{word} 不是日期",
     "the transcript is not a file": "会话记录不是文件",
     "the transcript is larger than {limit} bytes": "会话记录超过 {limit} 字节",
@@ -1082,6 +1082,7 @@ DOORS: dict[str, str] = {
     "Task": "任务",
     "the wiki cannot be built: {problem}": "无法生成 wiki：{problem}",
     "the wiki cannot be served: {problem}": "无法提供 wiki 服务：{problem}",
+    "pages made: {made} of {pages}": "已生成页面：{made}/{pages}",
     "there is no {path} beside kb.toml": "kb.toml 旁边没有 {path}",
     "leave out --own-config": "去掉 --own-config",
     "mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config": (
@@ -1218,6 +1219,33 @@ DOORS: dict[str, str] = {
     "write: - [缓存, cache, caching]": "请写成：- [缓存, cache, caching]",
 }
 
+PAST: dict[str, str] = {
+    "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
+    "see which there are: git log --oneline": "查看有哪些：git log --oneline",
+    "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",
+    "give --as-of or --at, not both": "--as-of 与 --at 只能给一个",
+    "Records from {older} to {newer}": "{older} 到 {newer} 的记录变化",
+    "Decided": "新决定",
+    "Deprecated": "已废弃",
+    "Rejected": "已否决",
+    "Reopened": "重新打开",
+    "Proposed": "新提出",
+    "Edited": "已修改",
+    "{name} since {day}": "{name}：{day} 以来",
+    "Open reviews": "待评审",
+    "To be read again": "需要重读",
+    "if one still holds: kb confirm ID": "仍然有效的请确认：kb confirm ID",
+    "Used by nobody": "无人使用",
+    "not handed to an agent of this clone since {day}": "自 {day} 起未交给本地的任何智能体",
+    "… and {count} more": "……另有 {count} 条",
+    "cited by": "被引用",
+    "same claim": "同一断言",
+    "same files": "同一文件",
+    "cited in": "引用于",
+    "is about": "涉及",
+    "session": "会话",
+    "nothing depends on it": "没有依赖它的内容",
+}
 MCP: dict[str, str] = {
     # the command
     "the token stands in {path}; send it as the header Authorization: Bearer TOKEN": (
@@ -1288,6 +1316,8 @@ MCP: dict[str, str] = {
     "Decisions, interfaces and ways back to hold a plan against.": "用来对照方案的决策、接口与回滚方式。",
     "Hints for a sub-agent": "分身的惯性提示",
     "The hints that a role (眼 耳 鼻 舌 身 意) gets for its task.": "某个角色（眼 耳 鼻 舌 身 意）为其任务得到的提示。",
+    "Context for a sub-agent": "分身的上下文",
+    "What the prompt of a sub-agent begins with: hints and its task.": "分身提示词的开头：提示与任务。",
     "this role gets no hints": "该角色没有提示",
     # tools
     "Find records": "查找记录",
@@ -1308,6 +1338,16 @@ MCP: dict[str, str] = {
         "任务开始前应知的内容（t1：问题、约束、模式）、方案确定后的参考（t2：决策、接口、回滚方式），"
         "或某个分身角色的提示（avatar）。只提醒，不替人决定。"
     ),
+    "Get what a task needs": "获取任务所需",
+    "The records that a question or task is about, whole or in short, as one text in a budget; often none.": (
+        "与问题或任务真正相关的记录，全文或简写，合成一段不超过 budget 的文本；常常没有。"
+    ),
+    "Answer with evidence": "以证据作答",
+    "What is known of a question: a summary, quotes word for word with file and commit, what is not known and where to"
+    " look, and where records and code say different things.": (
+        "关于一个问题已知的内容：摘要、带文件与提交的逐字引文、未知之处及去哪里查，以及记录与代码不一致的地方。"
+    ),
+    "The question in words.": "要问的问题。",
     "Propose records": "提交记录",
     "Hand in what was decided, learnt or agreed, to be kept for the team. Each candidate goes through the gate; its"
     " verdict says what became of it (created, updated, appended, unchanged, conflict, held, refused), why, and the one"
@@ -1607,6 +1647,7 @@ ROOMS: tuple[dict[str, str], ...] = (
     KNOWLEDGE,
     STORE,
     DOORS,
+    PAST,
     MCP,
     SESSIONS,
 )

@@ -26,6 +26,7 @@ from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
+from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
 from kb.words import say
 
@@ -81,7 +82,7 @@ def html_of(page: Page, known: Made) -> str:
         assert uri in known or uri in known.files, f"{page.uri}: {uri}"
         return os.path.relpath(uri, os.path.dirname(page.uri))
 
-    return rendered(page.parts, target, named, page.searched).html
+    return rendered(page.parts, target, named).html
 
 
 def facts(page: Page, known: Made) -> dict[str, str]:
@@ -582,7 +583,7 @@ TAGS = frozenset(
         "del",
     }
 )
-ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
+ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-kb-list", "data-commit"}
 ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
 ATTRIBUTES |= {"data-preset", "data-open"}
 DRAWN = {"svg", "line", "path", "circle", "rect", "text", "title"}
@@ -721,9 +722,9 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     for places in permalinks(known.wiki).values():
         led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
         assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
-    for name, script in chunks(known.wiki, lambda uri: uri.replace(".md", ".html")):
-        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', script)
-        assert held and name == f"data/{held[1]}.js" and json.loads(held[2])
+    for piece in chunks(Stamps(known.wiki), lambda uri: uri.replace(".md", ".html")):
+        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', piece.make())
+        assert held and piece.path == f"data/{held[1]}.js" and json.loads(held[2])
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,15 @@ from kb.record import Record
 from kb.wiki.arcs import SHOWN, arcs
 from kb.wiki.chunks import ROWS, chunk_names, chunks, piece_of
 from kb.wiki.health import orphans, unused
+from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Wiki
 
 
 def pieces(wiki: Wiki) -> dict[str, object]:
     """Return the values that the pieces of *wiki* hold, by their paths."""
     told = {}
-    for path, text in chunks(wiki, lambda uri: uri.replace(".md", ".html")):
-        name, _, value = text.removeprefix("kbData(").removesuffix(");\n").partition(",")
+    for path, _, make in chunks(Stamps(wiki), lambda uri: uri.replace(".md", ".html")):
+        name, _, value = make().removeprefix("kbData(").removesuffix(");\n").partition(",")
         assert path == f"data/{json.loads(name)}.js"
         told[path] = json.loads(value)
     return told

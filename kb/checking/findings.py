@@ -73,6 +73,8 @@ class Surroundings(NamedTuple):
     """Further texts whose citations, links and secrets are looked at."""
     merges: Mapping[str, Versions] = {}
     """Path of a record that both sides of the last merge have changed → what they made of it."""
+    clean: frozenset[str] = frozenset()
+    """`digest_of` texts in which the rules that look at one text alone have found nothing before."""
     clashes: Mapping[tuple[str, str], Said] = {}
     """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
 

@@ -594,6 +594,36 @@ PROPOSALS_ZH: dict[str, str] = {
     ),
     "The code that was shown with the proposal.": "随提议显示的确认码。",
 }
+PAST_ZH: dict[str, str] = {
+    "As the records stood at the end of this day.": "按这一天结束时的记录。",
+    "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
+    "With --as-of or --at, the records as they stood then, from git's history.": (
+        "用 --as-of 或 --at 时，取自 git 历史中当时的记录。"
+    ),
+    "Only what this agent, or this author of a commit, wrote or changed.": "只要此智能体或此提交作者写过或改过的。",
+    "Tell what became of the records between two commits.": "讲述两个提交之间记录的变化。",
+    "Tell what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.": (
+        "讲述两个提交、标签或分支之间新决定、被取代、已废弃、已否决和已修改的记录。"
+    ),
+    "The release notes of decisions, as markdown. A alone means A..HEAD.": (
+        "即决策的发布说明，以 markdown 输出。只给 A 时指 A..HEAD。"
+    ),
+    "Tell what happened lately, and what waits.": "讲述近来发生的事和等待处理的事。",
+    "Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.": (
+        "讲述某日以来记录的变化、待评审的冲突、过时的记录和无人使用的记录。"
+    ),
+    "What was used is what this clone has handed to agents; other clones count for themselves.": (
+        "“使用”指本克隆交给过智能体；其他克隆各自统计。"
+    ),
+    "From this day on: 7d, 2026-11-21, week.": "从这一天起：7d、2026-11-21、week。",
+    "Tell what depends on a record.": "讲述依赖一条记录的内容。",
+    "Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.": (
+        "讲述一条记录若有改动需要查看什么：其他记录、引用它的代码、它涉及的文件、会话。"
+    ),
+    "Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.": (
+        "代码以 `[D001]` 或 `kb:D001` 引用记录；在本机已知的项目中查找。"
+    ),
+}
 MCP_ZH: dict[str, str] = {
     "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
         "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
@@ -624,6 +654,7 @@ HELP_ZH: dict[str, str] = {
     **SESSIONS_ZH,
     **FORMS_ZH,
     **PRUNING_ZH,
+    **PAST_ZH,
     **MCP_ZH,
     **PROPOSALS_ZH,
 }

@@ -12,6 +12,7 @@ from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
 from kb.errors import Busy, GitFailed
+from kb.knowledge import clean
 from kb.knowledge.lines import revisions
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
@@ -47,6 +48,16 @@ def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) ->
     return checked(kb, fix=fix, below=below).findings
 
 
+def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]:
+    """Do what `check` does without reading again what nothing was found in before; the index has read *records*."""
+    read = {record.path: record for record in records}
+    looked_at = (source._replace(record=read.get(source.path)) for source in sources(kb))
+    everything = _beside_others(kb, looked(kb, looked_at, clean.known(kb)))
+    findings = found(everything)
+    clean.remember(kb, everything, findings)
+    return findings
+
+
 def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
     """Do what `check` does, and count the records."""
     looked_at = list(sources(kb))
@@ -69,8 +80,11 @@ def is_below(path: str, below: Sequence[str]) -> bool:
     return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
 
 
-def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
-    """Return the records in the files *looked_at* with what is known of the world around them; branches are not."""
+def looked(kb: KnowledgeBase, looked_at: Iterable[Source], unremarkable: frozenset[str] = frozenset()) -> Shelf:
+    """Return the records in the files *looked_at* with what is known of the world around them; branches are not.
+
+    *unremarkable* are the texts that need not be looked at alone.
+    """
 
     def secrets(text: str) -> Iterator[tuple[int, str]]:
         return redact.secrets(text, kb.config.masking)
@@ -84,6 +98,7 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
         changes=_changes(kb, [one.record for one in everything.opened]),
         fixes=dict(_fixes(kb, [one.record for one in everything.opened])),
         texts=before.texts,
+        clean=unremarkable,
         merges=_merges(kb, everything),
     )
     return everything._replace(surroundings=around)

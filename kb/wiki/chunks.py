@@ -6,7 +6,8 @@ The pieces are scripts that call `kbData(name, value)`, which pages opened from 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,7 +15,8 @@ from kb.kinds import kind_label
 from kb.record import LIVE, Record
 from kb.text import first_sentence, one_line
 from kb.wiki.labels import STATUSES, mark, scope_label, status_word, title_of
-from kb.wiki.whole import Wiki
+from kb.wiki.stamps import Stamps, stamp
+from kb.wiki.whole import Made, Wiki
 from kb.words import say
 
 START = "data/lists.js"
@@ -33,19 +35,30 @@ def chunk_names(wiki: Wiki) -> set[str]:
     return {START, *(f"data/rows-{n}.js" for n in range(rows)), *(f"data/cards-{n}.js" for n in range(cards))}
 
 
-def chunks(wiki: Wiki, url: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Yield path and content of every piece; *url* answers a page with its address, relative to the wiki's top."""
-    yield START, _script("lists", _start(wiki))
+def chunks(stamps: Stamps, url: Callable[[str], str]) -> Iterator[Made]:
+    """Yield every piece; *url* answers a page with its address, relative to the wiki's top."""
+    wiki = stamps.wiki
+    yield Made(START, "", lambda: _script("lists", _start(wiki)))
     places = range(len(wiki.library.records))
     for number in range(_pieces(wiki, ROWS)):
-        rows = [_row(wiki, place, url) for place in places[number * ROWS : (number + 1) * ROWS]]
-        yield f"data/rows-{number}.js", _script(f"rows-{number}", rows)
-    pieces: list[dict[str, Any]] = [{} for _ in range(_pieces(wiki, CARDS))]
+        here = places[number * ROWS : (number + 1) * ROWS]
+        make = partial(_rows, wiki, f"rows-{number}", here, url)
+        yield Made(f"data/rows-{number}.js", stamp([stamps.own[place] for place in here]), make)
+    pieces: list[dict[str, int]] = [{} for _ in range(_pieces(wiki, CARDS))]
     for place in places:
         name = unquote(url(wiki.library.uris[place]))
-        pieces[piece_of(name, len(pieces))][name] = _card(wiki, place)
+        pieces[piece_of(name, len(pieces))][name] = place
     for number, cards in enumerate(pieces):
-        yield f"data/cards-{number}.js", _script(f"cards-{number}", cards)
+        make = partial(_cards, wiki, f"cards-{number}", cards)
+        yield Made(f"data/cards-{number}.js", stamp([stamps.pages[place] for place in cards.values()]), make)
+
+
+def _rows(wiki: Wiki, name: str, places: Iterable[int], url: Callable[[str], str]) -> str:
+    return _script(name, [_row(wiki, place, url) for place in places])
+
+
+def _cards(wiki: Wiki, name: str, places: Mapping[str, int]) -> str:
+    return _script(name, {uri: _card(wiki, place) for uri, place in places.items()})
 
 
 def piece_of(name: str, pieces: int) -> int:

@@ -89,7 +89,7 @@ def record_page(wiki: Wiki, place: int) -> Page:
         titled(wiki, say("Facts"), _facts(wiki, place)),
     ]
     parts = (*said, *(part for pair in behind for part in pair))
-    return Page(uri, parts, searched=len(said), source=record.path, broken=tuple(citing.broken))
+    return Page(uri, parts, source=record.path, broken=tuple(citing.broken))
 
 
 # -- what it says ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from html import unescape
 
 from kb.digest import sha256
@@ -22,12 +22,11 @@ from kb.text import FIRST_CJK, clip, folded, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE, term_weights
 from kb.wiki.labels import STATUSES, mark, status_name
+from kb.wiki.stamps import Stamps, stamp
 from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from kb.wiki.whole import Wiki
 
 FOLDER = "search/kb/"
 LONGEST = 3000
@@ -43,9 +42,10 @@ LONGEST_SESSION = 20_000
 _HEADING = regex(r"""(?s)<h[1-3][^>]*\bid=["']?([^"'\s>]+)[^>]*>(.*?)</h[1-3]>""")
 _HEADERLINK = regex(r"(?s)<a[^>]*\bclass=\"?headerlink.*?</a>")
 _TAG = regex(r"(?s)<(?:script|style).*?</(?:script|style)>|<[^>]*>")
-_DIGITS = "".join(chr(code) for code in range(32, 127) if chr(code) not in '"\\')
+DIGITS = "".join(chr(code) for code in range(32, 127) if chr(code) not in '"\\')
+_VALUE = {sign: value for value, sign in enumerate(DIGITS)}
 _HALF, _FULL = 46, 92
-_NEAR = [[_DIGITS[gap] + _DIGITS[weight] for weight in range(_FULL + 1)] for gap in range(_HALF)]
+_NEAR = [[DIGITS[gap] + DIGITS[weight] for weight in range(_FULL + 1)] for gap in range(_HALF)]
 
 
 ENGINE = ("words", "shelf", "rank", "answer")
@@ -67,6 +67,8 @@ class Doc(NamedTuple):
     record: Record
     """What it says; of a page that is no record, as if it were one without an id."""
     url: str
+    stamp: str = ""
+    """What differs where the page does."""
     over: tuple[str, ...] = ()
     """The addresses of the pages that stand before it wherever it is found: those that took its place."""
 
@@ -76,34 +78,36 @@ class Doc(NamedTuple):
         return (self.record.uid or "~", self.url)
 
 
-def docs_of(wiki: Wiki, url: Callable[[str], str]) -> Iterator[Doc]:
-    """Yield what can be found in *wiki*; *url* answers a page with its address, relative to the site's top."""
-    shelf = wiki.library
+def docs_of(stamps: Stamps, url: Callable[[str], str]) -> Iterator[Doc]:
+    """Yield what can be found in a wiki; *url* answers a page with its address, relative to the site's top."""
+    wiki, shelf = stamps.wiki, stamps.wiki.library
     for place, record in enumerate(shelf.records):
         newer = shelf.superseded_by.get(place, ()) if record.status == Status.SUPERSEDED else ()
-        over = (n for n in newer if shelf.records[n].scope == record.scope and shelf.records[n].status in LIVE)
-        yield Doc(record, url(shelf.uris[place]), tuple(url(shelf.uris[n]) for n in over))
+        there = (n for n in newer if shelf.records[n].scope == record.scope and shelf.records[n].status in LIVE)
+        over = tuple(url(shelf.uris[n]) for n in there)
+        yield Doc(record, url(shelf.uris[place]), stamp(stamps.own[place], over), over)
     for (session, forms), uri in zip(wiki.sessions, wiki.session_uris, strict=True):
         text = next(iter(forms.values()), "")[:LONGEST_SESSION]
-        yield Doc(_unnamed(f"{session.name} {session.task}", text, f"project/{session.project}"), url(uri))
+        yield _unnamed(f"{session.name} {session.task}", text, url(uri), f"project/{session.project}")
 
 
 def docs_in(html: str, title: str, url: str) -> Iterator[Doc]:
     """Yield the parts of a page of the site that is none of the wiki: one for each heading down to the third level."""
     pieces = _HEADING.split(_HEADERLINK.sub("", html))
     if text := _bare(pieces[0]):
-        yield Doc(_unnamed(title, text), url)
+        yield _unnamed(title, text, url)
     for anchor, heading, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
         said = _bare(heading)
-        yield Doc(_unnamed(said if said == title else f"{title} · {said}", _bare(text)), f"{url}#{anchor}")
+        yield _unnamed(said if said == title else f"{title} · {said}", _bare(text), f"{url}#{anchor}")
 
 
 def _bare(html: str) -> str:
     return one_line(unescape(_TAG.sub(" ", html)))
 
 
-def _unnamed(title: str, text: str, scope: str = GLOBAL) -> Record:
-    return Record("", "", title, scope, Status.ACCEPTED, sections=(Section("", "", text),))
+def _unnamed(title: str, text: str, url: str, scope: str = GLOBAL) -> Doc:
+    record = Record("", "", title, scope, Status.ACCEPTED, sections=(Section("", "", text),))
+    return Doc(record, url, stamp(record))
 
 
 class Row(NamedTuple):
@@ -119,7 +123,7 @@ def row(doc: Doc) -> Row:
     """Return what the index keeps of *doc*."""
     record = doc.record
     terms = {term: max(round(weight * _FULL / SCALE), 1) for term, weight in term_weights(record).items()}
-    terms |= {f"#{folded(tag)}": _FULL for tag in record.tags}
+    terms |= {f"#{folded(one_line(tag))}": _FULL for tag in record.tags}
     whole = one_line("\n".join([*(section.text for section in record.sections), record.user]))
     text = whole.encode()[:LONGEST].decode(errors="ignore")
     return Row(terms, text, len(text) < len(whole))
@@ -138,29 +142,52 @@ class Lists:
         for term, weight in terms.items():
             gap = number - self._last.get(term, -1) - 1
             self._last[term] = number
-            piece = _NEAR[gap][weight] if gap < _HALF else _far(gap) + _DIGITS[weight]
-            self._pieces.setdefault(term, []).append(piece)
+            self._pieces.setdefault(term, []).append(piece(gap, weight))
 
-    def files(self, buckets: int) -> Iterator[tuple[str, Any]]:
-        """Yield name and content of every bucket, and of every list that is a file by itself."""
+    def files(self, buckets: int) -> Iterator[tuple[str, str]]:
+        """Yield path and content of every bucket, and of every list that is a file by itself."""
         found: list[dict[str, list[Any]]] = [{} for _ in range(buckets)]
         for term in sorted(self._pieces):
             pieces = self._pieces[term]
-            written = "".join(pieces)
-            entry: list[Any] = [len(pieces), written]
-            if len(written) > ALONE:
-                entry = [len(pieces), "", sha256(term.encode()).hexdigest()[:16]]
-                yield f"p/{entry[2]}", written
-            found[bucket(term, buckets)][term] = entry
-        yield from ((f"t/{number}", terms) for number, terms in enumerate(found))
+            found[bucket(term, buckets)][term] = yield from entry(term, len(pieces), "".join(pieces))
+        yield from (file(f"t/{number}", terms) for number, terms in enumerate(found))
+
+
+def entry(term: str, pages: int, written: str) -> Generator[tuple[str, str], None, list[Any]]:
+    """Return what a bucket says of *term*; yield the file of its list, where that is one by itself."""
+    if len(written) <= ALONE:
+        return [pages, written]
+    name = sha256(term.encode()).hexdigest()[:16]
+    yield file(f"p/{name}", written)
+    return [pages, "", name]
+
+
+def piece(gap: int, weight: int) -> str:
+    """Return how a list says that *gap* pages later the term stands with *weight*."""
+    return _NEAR[gap][weight] if gap < _HALF else _far(gap) + DIGITS[weight]
+
+
+def pieces_in(written: str) -> Iterator[tuple[int, int]]:
+    """Yield the pages and weights of a list."""
+    page, gap, unit = -1, 0, 1
+    signs = iter(written)
+    for sign in signs:
+        digit = _VALUE[sign]
+        if digit >= _HALF:
+            gap += (digit - _HALF) * unit
+            unit *= _HALF
+            continue
+        page += gap + digit * unit + 1
+        yield page, _VALUE[next(signs)]
+        gap, unit = 0, 1
 
 
 def _far(gap: int) -> str:
     written = ""
     while gap >= _HALF:
-        written += _DIGITS[_HALF + gap % _HALF]
+        written += DIGITS[_HALF + gap % _HALF]
         gap //= _HALF
-    return written + _DIGITS[gap]
+    return written + DIGITS[gap]
 
 
 def bucket(term: str, buckets: int) -> int:
@@ -182,23 +209,45 @@ def buckets_for(pages: int) -> int:
     return number
 
 
-def index_files(docs: Iterable[Doc], language: str, words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield path and content of every file of the index of *docs*; *words* is `wording` of the knowledge base."""
-    ordered = sorted(docs, key=lambda doc: doc.order)
-    numbers = {doc.url: number for number, doc in enumerate(ordered)}
+def index_files(
+    docs: Sequence[Doc], language: str, words: Mapping[str, Any], keep: Callable[[int, Row], object] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield path and content of every file of the index of *docs*, which are in their order.
+
+    *words* is `wording` of the knowledge base; *keep* is told the number and the row of each page.
+    """
+    numbers = {doc.url: number for number, doc in enumerate(docs)}
     lists = Lists()
-    for number, doc in enumerate(ordered):
+    for number, doc in enumerate(docs):
         kept = row(doc)
+        if keep:
+            keep(number, kept)
         lists.add(number, kept.terms)
-        yield _file(f"d/{number >> 8}/{number}", _answer(doc, kept, numbers, language))
-    buckets = buckets_for(len(ordered))
-    yield _file("start", {**_columns(ordered, language), "buckets": buckets, "total": len(ordered), "words": words})
-    yield from (_file(name, content) for name, content in lists.files(buckets))
+        yield answer_file(number, doc, kept, numbers, language)
+    yield start_file(docs, language, words)
+    yield from lists.files(buckets_for(len(docs)))
 
 
-def _file(name: str, content: Any) -> tuple[str, str]:
+def start_file(docs: Sequence[Doc], language: str, words: Mapping[str, Any]) -> tuple[str, str]:
+    """Return path and content of the file with which every search begins."""
+    buckets = buckets_for(len(docs))
+    return file("start", {**_columns(docs, language), "buckets": buckets, "total": len(docs), "words": words})
+
+
+def file(name: str, content: Any) -> tuple[str, str]:
+    """Return path and content of a part of the index: a script, since a page from the disk may load nothing else."""
     said = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return f"{FOLDER}{name}.js", f'kbFound("{name}",{said});\n'
+
+
+def content_of(script: str) -> Any:
+    """Return the content of a `file`."""
+    return json.loads(script[script.index(",") + 1 : script.rindex(")")])
+
+
+def answer_file(number: int, doc: Doc, kept: Row, numbers: Mapping[str, int], language: str) -> tuple[str, str]:
+    """Return path and content of the file of the page *number*, as answers show it."""
+    return file(f"d/{number >> 8}/{number}", _answer(doc, kept, numbers, language))
 
 
 def _answer(doc: Doc, kept: Row, numbers: Mapping[str, int], language: str) -> list[Any]:
@@ -248,7 +297,7 @@ def _column(names: Sequence[str], values: Iterable[str | None]) -> dict[str, Any
     """Return the place of each of *values* among *names* as one digit or two; that of None is behind the last."""
     at = {name: number for number, name in enumerate(names)}
     numbers = [len(names) if value is None else at[value] for value in values]
-    size = len(_DIGITS)
+    size = len(DIGITS)
     if len(names) < size:
-        return {"width": 1, "column": "".join(_DIGITS[n] for n in numbers)}
-    return {"width": 2, "column": "".join(_DIGITS[min(n // size, size - 1)] + _DIGITS[n % size] for n in numbers)}
+        return {"width": 1, "column": "".join(DIGITS[n] for n in numbers)}
+    return {"width": 2, "column": "".join(DIGITS[min(n // size, size - 1)] + DIGITS[n % size] for n in numbers)}

@@ -21,8 +21,6 @@ FORMS = {
 }
 LONGEST = 100_000
 """Characters of one form that are shown."""
-SEARCHED = 6
-"""Parts of a session's page that search sees: up to the end of its first form."""
 
 
 def session_pages(wiki: Wiki) -> Iterator[Page]:
@@ -69,4 +67,4 @@ def session_page(wiki: Wiki, place: int) -> Page:
     for name, text in forms.items():
         parts += [f"## {plain(wiki.word(FORMS[name]))}", *written(citing.body(text[:LONGEST]))]
         parts += [plain(wiki.word(say("The rest is in the archive.")))] if len(text) > LONGEST else []
-    return Page(uri, tuple(parts), searched=SEARCHED)
+    return Page(uri, tuple(parts))

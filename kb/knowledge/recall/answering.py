@@ -58,14 +58,16 @@ class Explained(NamedTuple):
 
 
 def explained(
-    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
-) -> Explained:
+    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10,
+    index: Index | None = None,
+) -> Explained:  # fmt: skip
     """Return at most *limit* records that answer *query*, best first, and how they were found.
 
     First those that the index finds with every term, then those in which a plain scan finds every term (parts of
     words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
+    *index*: another than that of today.
     """
-    index = kb.fresh()
+    index = index or kb.fresh()
     query = one_line(query)
     what = understood(query)
     plan = what.strategy

@@ -61,7 +61,7 @@ def _wanted(moments: Sequence[str], project: str) -> Filter:
 
 def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> Hint:
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
-    _remember(kb, moment, written.shown)
+    remember(kb, moment, written.shown)
     return written
 
 
@@ -82,7 +82,7 @@ def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -
         kb.fresh()
         records = _about(kb, prompt, project)
     written = hints.prompt_hint(records, kb.config)
-    _remember(kb, "prompt", written.shown)
+    remember(kb, "prompt", written.shown)
     return written.text
 
 
@@ -125,7 +125,7 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
     compact = active_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
     written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
-    _remember(kb, "start", written.shown)
+    remember(kb, "start", written.shown)
     return written.text
 
 
@@ -145,7 +145,7 @@ def spawn(
         told = hint_for_avatar(kb, avatar, task, project=project)
         return hints.spawn(compact, told, task, pointer, language=kb.config.language)
     listed = hints.anchors(_about_task(kb, task, hints.moments(avatar), project), kb.config)
-    _remember(kb, "spawn", listed.shown)
+    remember(kb, "spawn", listed.shown)
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
     whole = normal if os.path.isfile(normal) else pointer
     return hints.spawn(compact, listed.text, task, whole, language=kb.config.language, style=style)
@@ -173,7 +173,7 @@ class Use(NamedTuple):
     cause: str
 
 
-def _remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
+def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return
