@@ -262,8 +262,8 @@ RECORDS_ZH: dict[str, str] = {
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",
-    "Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.": (
-        "加上运行 kb check 的文件：远端托管平台的工作流与 pre-commit 配置。"
+    "Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.": (
+        "加上运行 kb check 与展示 wiki 的文件：远端托管平台的工作流与 pre-commit 配置。"
     ),
     "See kb layout migrate.": "见 kb layout migrate。",
     "Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.": (
