@@ -5,7 +5,6 @@ table of kinds, candidates.md from the JSON schema; and the words of the wiki in
 `--check` names the stale ones and exits 1; `--words` names what kb says and has no Chinese for.
 """
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -141,6 +140,15 @@ ENVIRONMENT: Mapping[str, str] = {
     "KB_PROJECT": "The project the work belongs to, before the one the repository names.",
     "KB_LLM_CMD": "A command that reads a request as JSON on stdin and prints candidates as JSON; it extracts in the "
     "place of the rules. Without it, or when it fails, extraction is offline.",
+    "KB_EMBED_URL": "Where an embedder is served (`…/v1`, OpenAI's interface), over https or on this machine, for the "
+    'setting `embedder = "http"`.',
+    "KB_EMBED_MODEL": "The name of its model; one of the e5 family gets the prefixes it wants.",
+    "KB_EMBED_KEY": "Its key, where it wants one.",
+    "KB_EMBED_CMD": 'An embedder as a command, one line of JSON in, one out, for `embedder = "command"`.',
+    "KB_RERANK_URL": 'Where a reranker is served (`/rerank` is appended), for the setting `reranker = "http"`.',
+    "KB_RERANK_MODEL": "The name of its model.",
+    "KB_RERANK_KEY": "Its key, where it wants one.",
+    "KB_RERANK_CMD": 'A reranker as a command, one line of JSON in, one out, for `reranker = "command"`.',
     "EDITOR": "The editor of `kb edit`.",
 }
 
@@ -242,10 +250,10 @@ def main(arguments: Sequence[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python -m docs.generate [--check | --words]", file=sys.stderr)
         return 2
-    made = {**{FOLDER / name: text for name, text in pages().items()}, spoken.PATH: spoken.script()}
-    stale = {path: text for path, text in made.items() if _text(path) != text}
-    for path, text in stale.items():
-        name = os.path.relpath(path, FOLDER.parent)
+    made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
+    made["kb/wiki/assets/kb-words.js"] = (spoken.PATH, spoken.script())
+    stale = {name: (path, text) for name, (path, text) in made.items() if _text(path) != text}
+    for name, (path, text) in stale.items():
         print(f"{name} is stale" if arguments else name)
         if not arguments:
             path.write_text(text, encoding="utf-8")

@@ -1,16 +1,18 @@
 """Make the words with which a visitor turns the wiki from one language to the other: kb/wiki/assets/kb-words.js."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import kb
-from docs.templates import placeholders, templates
+from docs.templates import calls, literals, placeholders
 from kb.kinds import KINDS, SECTIONS
 from kb.words_zh import ZH
 
-PATH = Path(kb.__file__).parent / "wiki" / "assets" / "kb-words.js"
-SAID_IN = ("kb/wiki/", "kb/knowledge/review/branches.py")
-NOT_SHOWN = ("kb/wiki/build.py", "kb/wiki/plugin.py")
+PACKAGE = Path(kb.__file__).parent
+PATH = PACKAGE / "wiki" / "assets" / "kb-words.js"
+SAYING = [*sorted((PACKAGE / "wiki").glob("*.py")), PACKAGE / "knowledge" / "review" / "branches.py"]
+NOT_SHOWN = ("build.py", "plugin.py")
 THEME = {
     "Search": "搜索",
     "Table of contents": "目录",
@@ -27,19 +29,29 @@ THEME = {
 
 
 def script() -> str:
-    """Return the words as a script: whole texts, and forms with places for values; first English, then Chinese."""
-    said = [
-        text for text, place in templates().items() if place.startswith(SAID_IN) and not place.startswith(NOT_SHOWN)
-    ]
-    pairs = {text: ZH[text] for text in said if text in ZH} | THEME
-    pairs |= {one.en: one.zh for one in (*SECTIONS, *KINDS)}
-    heads = [
-        word for text in pairs if "|" in text for word in zip(text.split("|"), pairs[text].split("|"), strict=True)
-    ]
-    whole = {text: chinese for text, chinese in [*pairs.items(), *heads] if not placeholders(text) and text != chinese}
-    forms = {text: pairs[text] for text in pairs if placeholders(text) and _tells(text) and _tells(pairs[text])}
-    told = {"whole": sorted(whole.items()), "forms": sorted(forms.items(), key=lambda pair: (-len(pair[0]), pair))}
+    """Return the words as a script: whole texts, and forms with places for values; first English, then Chinese.
+
+    Of two English words for one Chinese word the later one holds: the labels of kinds and sections come last.
+    """
+    pairs = {text: ZH[text] for text in _said() if text in ZH} | THEME
+    pairs |= {
+        english: chinese
+        for text in [text for text in pairs if "|" in text]
+        for english, chinese in zip(text.split("|"), pairs[text].split("|"), strict=True)
+    }
+    labels = {one.en: one.zh for one in (*SECTIONS, *KINDS)}
+    words = sorted(pair for pair in pairs.items() if not placeholders(pair[0]) and pair[0] not in labels)
+    forms = [pair for pair in pairs.items() if placeholders(pair[0]) and all(map(_tells, pair))]
+    told = {"whole": [*words, *labels.items()], "forms": sorted(forms, key=lambda pair: (-len(pair[0]), pair))}
     return f'kbData("words",{json.dumps(told, ensure_ascii=False, separators=(",", ":"))});\n'
+
+
+def _said() -> Iterator[str]:
+    """Yield what the wiki says on its pages."""
+    for path in SAYING:
+        if path.name not in NOT_SHOWN:
+            for call in calls(path.read_text(encoding="utf-8")):
+                yield from literals(call.args[0]) or ()
 
 
 def _tells(text: str) -> bool:

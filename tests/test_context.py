@@ -95,6 +95,28 @@ def test_the_command_prints_it_and_says_why_it_says_nothing(filled: KnowledgeBas
     assert "no record fits 10 tokens" in run(root, "context", "build", "-q", "retry payments", "--budget", "10").error
 
 
+def test_a_sub_agent_starts_with_the_form_of_the_session_the_anchors_and_its_task(
+    filled: KnowledgeBase, root: Path
+) -> None:
+    task = "Retry the payment API when it times out"
+    assert "## 惯性提示\n## [识 T1]" in run(root, "spawn", "--avatar", "身", "--task", task).out
+    told = run(root, "spawn", "--avatar", "身", "--task", task, "--style", "ruyi").out
+    anchors = told.partition("## 相关锚点\n")[2].partition("\n\n")[0].splitlines()
+    assert {line[:8] for line in anchors} == {"- [D001]", "- [P001]"} and told.endswith(f"## 你的任务\n{task}\n\n")
+    assert "\n---\n> 仅供参考，决策权在本体\n" in told
+    active = Path(filled.state.path("active", "s1", "compact.md"))
+    active.parent.mkdir(parents=True)
+    active.write_text("【任务】退款")
+    assert "【任务】退款" not in run(root, "spawn", "--avatar", "耳", "--task", task).out
+    for more in (["--session", "s1"], ["--session", "s1", "--style", "ruyi"]):
+        told = run(root, "spawn", "--avatar", "耳", "--task", task, *more).out
+        assert told.startswith("## 🔸 缩形态上下文\n【任务】退款\n\n## 你的任务\n") and f'Read("{active}")' in told
+    (root / "t.jsonl").write_text("{}\n")
+    Path(filled.state.path("pending")).mkdir(exist_ok=True)
+    filled.state.save({"transcript": str(root / "t.jsonl")}, "pending", "s1.json")
+    assert "【任务】退款" in run(root, "spawn", "--avatar", "耳", "--task", task).out
+
+
 def test_a_task_gets_the_hints_of_its_avatar_and_a_stranger_none(filled: KnowledgeBase) -> None:
     for avatar, kinds in (("眼", "P"), ("意", "D"), ("身", "PD"), ("斗战胜佛", "PD"), ("耳", ""), ("nobody", "")):
         text = filled.hint_for_avatar(avatar, "Retry the payment API when it times out")

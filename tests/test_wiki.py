@@ -473,6 +473,25 @@ def test_an_empty_knowledge_base_has_a_wiki() -> None:
     assert "Nothing to complain of." in known["health.md"].text
 
 
+def test_the_views_are_those_of_the_memory_and_lead_to_the_lists() -> None:
+    known = made(
+        record("U001", "Tabs", decision="Use tabs. Always."), record("D001"), record("P001", "burnt"),
+        sessions=(Archived("s"),),
+    )  # fmt: skip
+    seen = Seen(html_of(known["views.md"], known))
+    said = [
+        "Seeds (种子库): by kind",
+        "Karma (业力库): by label",
+        "Preferences (偏好库)",
+        "Knowledge",
+        "Experience",
+        "Sessions",
+    ]
+    assert seen.headings == ["Views", *said]
+    assert "U001 Tabs – Use tabs." in seen.text and "恶业: Pitfall (1)" in seen.text
+    assert {"kinds/preference.md", "sessions/s.md", "sessions/index.md"} <= set(seen.hrefs)
+
+
 def test_a_session_page_shows_the_compact_form() -> None:
     known = made(
         record("D001", scope="project/shop"), sessions=(Archived("index"), Archived("b")), compact="引用 [D001]"
@@ -483,7 +502,8 @@ def test_a_session_page_shows_the_compact_form() -> None:
     assert "sessions/index-2.md" in known
     assert seen.headings == ["b", "Compact form"]
     listed = Seen(html_of(known["sessions/index.md"], known))
-    assert listed.cells[4:8] == ["index", "shop", "2026-05-03T10:10:10", "修复重复扣款"]
+    assert listed.headings == ["Sessions", "shop"]
+    assert listed.cells[3:6] == ["2026-05-03T10:10:10", "index", "修复重复扣款"]
 
 
 def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:

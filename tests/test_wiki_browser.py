@@ -1,7 +1,6 @@
 """The wiki as a visitor meets it, in a real browser: nothing on the console, nothing asked for from elsewhere."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from test_wiki_site import BROWSER, POLICY
 from wiki_world import built, world
 
 sync = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("axe_playwright_python")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here")
 
 SHOTS = Path(__file__).parent.parent / "build" / "wiki"
@@ -281,8 +281,12 @@ def test_a_visitor_turns_the_language_and_it_stays(visit: Visit) -> None:
     assert "生效" in page.locator(".kb-plate").inner_text() and "queue" in page.locator(".kb-text").nth(1).inner_text()
     page.locator(".md-nav__link", has_text="全部记录").click()
     page.get_by_text("301 条记录中的 301 条").wait_for()
+    page.locator(".md-nav__link", has_text="评审").click()
+    page.locator(".kb-sides strong", has_text="理由").first.wait_for()
+    assert "The backend uses" in page.locator(".kb-sides").inner_text()
     page.get_by_role("button", name="English").click()
-    page.get_by_role("heading", name="All records").wait_for()
+    page.get_by_role("heading", name="Reviews").wait_for()
+    page.locator(".kb-sides strong", has_text="Decision").first.wait_for()
 
 
 def test_a_visitor_turns_the_light_off_and_it_stays(visit: Visit) -> None:
@@ -312,9 +316,6 @@ def test_the_first_key_skips_to_the_content_and_paper_gets_the_words_alone(visit
     assert not page.locator(".md-header").is_visible()
 
 
-AXE = files("axe_playwright_python").joinpath("axe.min.js") if shutil.which("chromium") else None
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", SEEN)
 def test_nobody_is_kept_out(browser: Any, site: Path, name: str, dark: bool) -> None:
@@ -324,7 +325,7 @@ def test_nobody_is_kept_out(browser: Any, site: Path, name: str, dark: bool) -> 
     page = context.new_page()
     page.goto((site / SEEN[name]).as_uri())
     page.wait_for_timeout(300)
-    page.add_script_tag(content=AXE.read_text("utf-8"))
+    page.add_script_tag(content=files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     context.close()
     serious = [one for one in found if one["impact"] in ("serious", "critical")]

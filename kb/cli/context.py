@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import json_option, kind_wanted, with_kb
+from kb.cli.door import json_option, kind_wanted, language_in_use, with_kb
 from kb.cli.prints import print_json, warn
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -97,7 +97,8 @@ def tokens_(file: str, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": tokens(text), "count": count(text)})
         return
-    click.echo(f"{tokens(text)} tokens  {count(text)} 字")
+    told = say("{tokens} tokens, {count} 字", tokens=tokens(text), count=count(text))
+    click.echo(told.in_language(language_in_use()))
 
 
 @command.command("usage", short_help="Tell how full the context is.")

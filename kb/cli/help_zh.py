@@ -9,6 +9,11 @@ COMMANDS_ZH: dict[str, str] = {
     "Print a record.": "显示一条记录。",
     "Find records.": "搜索记录。",
     "Answer a question with evidence.": "带证据地回答问题。",
+    "Tell agents by files how to use kb.": "用文件告诉智能体如何使用 kb。",
+    "Tell what to read before a piece of work.": "动手之前该读什么。",
+    "Tell how to find an answer: read, or have a pack made.": "怎样找到答案：直接读，或用上下文包。",
+    "Write MEMORY.md and the conventions anew.": "重新生成 MEMORY.md 与约定。",
+    "Make the vectors by which search finds meaning.": "生成按意思搜索所用的向量。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -24,6 +29,8 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "Tell what the guard would say.": "显示守卫会怎么说。",
+    "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
     "Print an archived session to go on from.": "显示归档会话，以便继续。",
@@ -143,6 +150,58 @@ FORMS_ZH: dict[str, str] = {
     "person.": (
         "输出 YAML，--json 则为 JSON。绝不编造：记录没有说的列为开放问题，并指出去哪里找。"
         "路径、符号、清单中的版本、端口、环境变量名与代码核对，其余留给人判断。"
+    ),
+    "Tell what to read before a piece of work, by what somebody wants to do; none for small talk and other things.": (
+        "按想做什么给出动手前该读的文件；闲聊与无关的事为 none。"
+    ),
+    "The same words always lead to the same files: records about them, the conventions when unsure and in five "
+    "situations (choosing a technology, creating a module, architecture, shared code, refactoring), and the kinds that "
+    "help.": (
+        "同样的话总是得到同样的文件：相关记录；不确定时以及五种场景（技术选型、创建新模块/组件、架构决策、修改公共模块、重构迁移）"
+        "下的约定；以及有帮助的类型。"
+    ),
+    "Tell how to find an answer: which one to three files to read directly, or that they are too many or too long.": (
+        "怎样找到答案：直接读哪 1–3 个文件，或者文件太多、太长。"
+    ),
+    "More than 3 files or 300 lines are for the reader: `kb pack`. An answer cites what it was read from.": (
+        "超过 3 个文件或 300 行交给 reader：`kb pack`。回答须引用出处。"
+    ),
+    "Write memory-bank/MEMORY.md and memory-bank/details/patterns.md anew, for agents that read files.": (
+        "为只读文件的智能体重新生成 memory-bank/MEMORY.md 与 memory-bank/details/patterns.md。"
+    ),
+    "MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in "
+    "the USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the "
+    "templates.": (
+        "MEMORY.md 含路由规则、下钻协议、写入安全与至多 8 条常见问答。USER 区块的内容保持不变；再次运行不会有改动。"
+        "content/templates/memory.md 与 patterns.md 可替换模板。"
+    ),
+    "Write nothing; leave with 1 where a file is not up to date.": "不写入；有文件过期则退出码为 1。",
+    "Also over a MACHINE block that somebody has edited.": "即使有人改过 MACHINE 区块也重新生成。",
+    "Tell agents by files how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill.": (
+        "用文件告诉智能体如何使用 kb：AGENTS.md 或 CLAUDE.md 中的协议区块，以及一个 skill。"
+    ),
+    "The folder of skills (default: .claude/skills).": "skill 的目录（默认：.claude/skills）。",
+    "The file for the block (repeatable; default: those there).": "放区块的文件（可重复；默认：已有的）。",
+    "For the user, in ~/.claude, instead of the project around.": "为用户安装到 ~/.claude，而不是当前项目。",
+    "Write the block and the skill.": "写入区块与 skill。",
+    "Write the protocol block and the skill, and show what that changes; again, it changes nothing.": (
+        "写入协议区块与 skill，并显示改动；再次运行不会有改动。"
+    ),
+    "The block goes into AGENTS.md, CLAUDE.md and GEMINI.md where they are, else into a new AGENTS.md. What stands "
+    "around it stays byte for byte. A file of the skill that somebody has edited is left alone.": (
+        "区块写入已有的 AGENTS.md、CLAUDE.md、GEMINI.md；都没有时新建 AGENTS.md。"
+        "区块之外逐字节不变。被人改过的 skill 文件不动。"
+    ),
+    "Take the block and the skill out.": "移除区块与 skill。",
+    "Take the protocol block and the skill out; what stands around the block stays byte for byte.": (
+        "移除协议区块与 skill；区块之外逐字节不变。"
+    ),
+    "Show what stands where.": "显示各处的状态。",
+    "Show where block and skill stand and whether they are up to date; leave with 1 where they drift apart.": (
+        "显示区块与 skill 在哪里、是否最新；两者漂移时退出码为 1。"
+    ),
+    "Drift is a block and a skill that speak of different versions of the protocol; then the block holds.": (
+        "漂移指区块与 skill 的协议版本不同；此时以区块为准。"
     ),
     "Print the JSON schema of a pack.": "显示 pack 的 JSON schema。",
     "Check a pack that a reader wrote, JSON or YAML.": "检查 reader 写的 pack（JSON 或 YAML）。",
@@ -446,6 +505,12 @@ RECORDS_ZH: dict[str, str] = {
     "Use the mkdocs.yml of the knowledge base; it runs the plugins, hooks and templates that it names.": (
         "使用知识库的 mkdocs.yml；其中所列的插件、钩子与模板会被执行。"
     ),
+    "Show what a branch changes.": "显示一个分支改变了什么。",
+    "What it is to be merged into.": "要合并到的修订。",
+    "Where the whole wiki is, for links that leave.": "完整 wiki 的地址，供指向预览之外的链接使用。",
+    "Write a report of what merging changes, with both sides, and the pages of the changed records alone.": (
+        "写出合并所改变内容的报告（两侧对照），以及仅有变化的记录的页面。"
+    ),
     "Show the wiki in a browser until you stop it; it follows the records as they change.": (
         "在浏览器中显示 wiki，直到你停止；记录改变时随之更新。"
     ),
@@ -488,7 +553,8 @@ RECORDS_ZH: dict[str, str] = {
     ),
     "Its role: 眼 耳 鼻 舌 身 意, or an English alias.": "角色：眼 耳 鼻 舌 身 意，或英文别名。",
     "Its task.": "任务。",
-    "The session that calls it.": "调用它的会话。",
+    "The session that calls it (default: the one that runs).": "召唤它的会话（默认：正在运行的）。",
+    "shi: hints by moment; ruyi: one list of anchors.": "shi：按时机的惯性提示；ruyi：一张锚点表。",
     "Print every setting of kb.toml with its value here, its default and what it means.": (
         "显示 kb.toml 的每项设置：当前值、默认值与含义。"
     ),
@@ -503,6 +569,87 @@ RECORDS_ZH: dict[str, str] = {
     "0: merged, 1: conflicts stand between markers, above 128: nothing was written.": (
         "git 以 kb merge-driver %O %A %B %P 调用它，由 kb init 设定。PATH 是记录的路径。退出码 0：已合并，1："
         "标记之间留有冲突，大于 128：什么也没写。"
+    ),
+}
+PROPOSALS_ZH: dict[str, str] = {
+    "Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH.": (
+        "显示守卫在此处的模式、要求先读什么，以及写入各 PATH 的风险。"
+    ),
+    "Print risk.yaml with the defaults, every key with its meaning, and stop.": (
+        "打印带默认值的 risk.yaml，每个键附说明，然后结束。"
+    ),
+    "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
+        "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
+    ),
+    "List what is proposed.": "列出待确认的提议。",
+    "List what is proposed and not decided: name, kind and title.": "列出尚未裁决的提议：名称、类型、标题。",
+    "Print one proposal.": "显示一条提议。",
+    "Print one proposal with what it would write and what became of it, as JSON.": (
+        "以 JSON 显示一条提议：会写入什么，结果如何。"
+    ),
+    "Propose candidates.": "提议候选。",
+    "Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn.": (
+        "提议 JSON 文件或标准输入（-）里的候选；本轮结束时询问用户。"
+    ),
+    "The session at whose next turn the person is asked (default: any).": "在哪个会话的下一轮询问用户（默认：任意）。",
+    "Write what is proposed.": "写入提议的内容。",
+    "Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown.": (
+        "写入提议的内容（NAME，或全部）。须由用户本人操作：在终端里，或用显示过的确认码。"
+    ),
+    "Drop what is proposed.": "放弃提议的内容。",
+    "Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does.": (
+        "放弃提议的内容（NAME，或全部），不会再次提议。与 confirm 一样须由用户本人操作。"
+    ),
+    "The code that was shown with the proposal.": "随提议显示的确认码。",
+}
+VECTORS_ZH: dict[str, str] = {
+    "Make the vectors by which search finds what is meant beside what is said; needs an embedder in the settings.": (
+        "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
+    ),
+    "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
+        "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
+    ),
+    "Give every record a vector that has none.": "为没有向量的记录生成向量。",
+    "Forget the vectors there are first.": "先丢弃已有的向量。",
+    "Tell which embedder is used, whether it can be, and how many records have a vector.": (
+        "显示使用哪个 embedder、是否可用，以及多少记录已有向量。"
+    ),
+    "Tell how things stand with the vectors.": "显示向量的状况。",
+    "Forget all vectors; search goes on by words. `kb vectors build` makes them again.": (
+        "丢弃全部向量；搜索仍按字面进行。`kb vectors build` 可重新生成。"
+    ),
+    "Forget all vectors.": "丢弃全部向量。",
+}
+PAST_ZH: dict[str, str] = {
+    "As the records stood at the end of this day.": "按这一天结束时的记录。",
+    "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
+    "With --as-of or --at, the records as they stood then, from git's history.": (
+        "用 --as-of 或 --at 时，取自 git 历史中当时的记录。"
+    ),
+    "Only what this agent, or this author of a commit, wrote or changed.": "只要此智能体或此提交作者写过或改过的。",
+    "Tell what became of the records between two commits.": "讲述两个提交之间记录的变化。",
+    "Tell what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.": (
+        "讲述两个提交、标签或分支之间新决定、被取代、已废弃、已否决和已修改的记录。"
+    ),
+    "The release notes of decisions, as markdown. A alone means A..HEAD.": (
+        "即决策的发布说明，以 markdown 输出。只给 A 时指 A..HEAD。"
+    ),
+    "Tell what happened lately, and what waits.": "讲述近来发生的事和等待处理的事。",
+    "Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.": (
+        "讲述某日以来记录的变化、待评审的冲突、过时的记录和无人使用的记录。"
+    ),
+    "What was used is what this clone has handed to agents; other clones count for themselves.": (
+        "“使用”指本克隆交给过智能体；其他克隆各自统计。"
+    ),
+    "From this day on: 7d, 2026-11-21, week.": "从这一天起：7d、2026-11-21、week。",
+    "Tell what depends on a record.": "讲述依赖一条记录的内容。",
+    "Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.": (
+        "讲述一条记录若有改动需要查看什么：其他记录、引用它的代码、它涉及的文件、会话。"
+    ),
+    "Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.": (
+        "代码以 `[D001]` 或 `kb:D001` 引用记录；在本机已知的项目中查找。"
     ),
 }
 MCP_ZH: dict[str, str] = {
@@ -529,4 +676,14 @@ MCP_ZH: dict[str, str] = {
         "从 CLIENT 的设置中移除 kb 的服务器；原有的和其他的内容保持不变。"
     ),
 }
-HELP_ZH: dict[str, str] = {**COMMANDS_ZH, **RECORDS_ZH, **SESSIONS_ZH, **FORMS_ZH, **PRUNING_ZH, **MCP_ZH}
+HELP_ZH: dict[str, str] = {
+    **COMMANDS_ZH,
+    **RECORDS_ZH,
+    **SESSIONS_ZH,
+    **FORMS_ZH,
+    **PRUNING_ZH,
+    **PAST_ZH,
+    **VECTORS_ZH,
+    **MCP_ZH,
+    **PROPOSALS_ZH,
+}

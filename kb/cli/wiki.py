@@ -69,6 +69,20 @@ def serve(kb: KnowledgeBase, address: str, own_config: bool) -> None:
     served(kb, address, own_config=own_config)
 
 
+@command.command("preview", short_help="Show what a branch changes.")
+@click.option("--against", "revision", required=True, metavar="REVISION", help="What it is to be merged into.")
+@click.option("-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option("--site", "published", default="", metavar="URL", help="Where the whole wiki is, for links that leave.")
+@with_kb
+def preview(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
+    """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
+    from kb.wiki.preview import preview as previewed
+
+    first, number = previewed(kb, revision, out, published)
+    click.echo(kb.words(say("records that change: {number}", number=number)), err=True)
+    click.echo(first)
+
+
 def _begin(kb: KnowledgeBase, own_config: bool) -> None:
     """Name what the wiki will do without: broken records, and settings that nobody has said yes to."""
     from kb.wiki.build import has_own_config

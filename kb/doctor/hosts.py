@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shlex
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +16,7 @@ from kb.hosts import EVENTS, HOSTS, install
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.session.keeping import unknown_records
+from kb.store.files import within
 from kb.values import NamedTuple
 from kb.words import Said, say
 
@@ -105,12 +109,20 @@ def hook_lines(place: Place) -> Found:
     told = []
     for line in lines:
         done = _run(line, place)
+        _forget_sample(place)
         if done.problem:
             return Found(FAILED, done.problem)
         words = shlex.split(line)
         name = f"{words[1]}@{words[3]}" if len(words) > 3 else words[1]
         told.append(f"{name} {done.took} ms{' {…}' if done.said else ''}")
     return Found(OK, say("{n} lines run: {lines}", n=len(lines), lines=", ".join(told)))
+
+
+def _forget_sample(place: Place) -> None:
+    """Take away what a hook has noted of the session that there is none of."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree(within(place.root, f".kb/active/{_SAMPLE['session_id']}"))
+        os.rmdir(within(place.root, ".kb/active"))
 
 
 def _is_trusted(line: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.decision import Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
@@ -114,12 +114,14 @@ def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Begin a prompt for the guard: what was read for the one before does not count."""
-    from kb.knowledge.guard.log import Log
+    """Begin a person's turn: what was read before does not count, and what is proposed may be answered."""
+    from kb.knowledge.guard.turns import begin
 
-    if session := _text(payload, "session_id"):
-        Log(kb, session).begin(_text(payload, "prompt_id"))
-    return Decision()
+    session = _text(payload, "session_id")
+    if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's word
+        return Decision()
+    told = begin(kb, session, _text(payload, "prompt"), _text(payload, "prompt_id"))
+    return Decision(context=told.context, message=told.message) if told else Decision()
 
 
 def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
@@ -158,16 +160,24 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
     path, agent = _whose(payload)
-    if not _usable(kb, "Stop", path):
-        return Decision()
-    if agent:
+    usable = _usable(kb, "Stop", path)
+    if usable and agent:
         from kb.knowledge.session.running import Desk
 
         Desk(kb, _text(payload, "session_id")).hear(_transcript(payload))
-    saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
-    told = report(kb, saved.verdicts if saved else ())
-    lit = None if agent else _light(kb, payload)
-    return Decision(message="\n".join(filter(None, (told, lit.message if lit else ""))))
+    saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict()) if usable else None
+    verdicts = saved.verdicts if saved else ()
+    lit = None if agent or not usable else _light(kb, payload)
+    asked = "" if agent else _proposed(kb, payload, verdicts)
+    return Decision(message="\n".join(filter(None, (report(kb, verdicts), lit.message if lit else "", asked))))
+
+
+def _proposed(kb: KnowledgeBase, payload: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
+    """Ask the person whether to keep what the turn has brought, mostly nothing."""
+    from kb.knowledge.guard.turns import end
+
+    whose = _session(payload)
+    return end(kb, whose.session, whose.folder, whose.host, verdicts)
 
 
 def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:

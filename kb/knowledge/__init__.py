@@ -125,7 +125,7 @@ class KnowledgeBase:
         """Let git look for edited files while the caller prepares a question; the next `fresh` uses what it finds."""
         from kb.knowledge import fresh
 
-        self._looking = fresh.look(self)
+        self._looking = None if fresh.looked_lately(self) else fresh.look(self)
 
     # words
 
@@ -302,11 +302,11 @@ class KnowledgeBase:
 
         return day_named(word, self.now())
 
-    def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
+    def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi") -> str:
         """Return what the prompt of a sub-agent in the role *avatar* begins with."""
         from kb.knowledge.recall.hints import spawn
 
-        return spawn(self, avatar, task, session=session, project=project)
+        return spawn(self, avatar, task, session=session, project=project, style=style)
 
     def session_file(self, name: str, file: str = "compact.md") -> str:
         """Return one file of the archived session that *name* names."""

@@ -37,6 +37,7 @@ class Words(NamedTuple):
     pointer: str
     compact: str
     hints: str
+    anchors: str
     task: str
     note: str
     more: str
@@ -71,6 +72,7 @@ ZH = Words(
     pointer="查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
     compact="## 🔸 缩形态上下文",
     hints="## 惯性提示",
+    anchors="## 相关锚点",
     task="## 你的任务",
     note="## 注意",
     more='如需更多上下文，可 Read("{pointer}")',

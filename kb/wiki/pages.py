@@ -14,6 +14,7 @@ from kb.wiki.lists import KINDS, RECORDS, SCOPES, list_drafts
 from kb.wiki.recordpage import record_page
 from kb.wiki.sessions import SESSIONS, session_pages
 from kb.wiki.stamps import Stamps, ready
+from kb.wiki.views import VIEWS, views_page
 from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
 from kb.wiki.whole import Draft, Page, Wiki
 
@@ -25,7 +26,7 @@ def pages(wiki: Wiki) -> list[Page]:
 
 def drafts(wiki: Wiki, stamps: Stamps) -> Iterator[Draft]:
     """Yield every page of the wiki, the home page first; those of which there may be many are not made yet."""
-    few = (home_page, reviews_page, inbox_page, health_page, graph_page)
+    few = (home_page, reviews_page, inbox_page, health_page, graph_page, views_page)
     yield from (ready(page(wiki)) for page in few)
     yield from list_drafts(wiki, stamps)
     yield from map(ready, session_pages(wiki))
@@ -37,7 +38,7 @@ def navigation(wiki: Wiki) -> list[str]:
     """Return the pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
     lists = (listed.uri for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months))
     sessions = [SESSIONS] if wiki.sessions else []
-    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, RECORDS, KINDS, SCOPES, *lists, *sessions]
+    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, RECORDS, VIEWS, KINDS, SCOPES, *lists, *sessions]
 
 
 def located(wiki: Wiki, page: Page, href: str) -> str:

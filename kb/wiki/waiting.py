@@ -48,7 +48,7 @@ def _review(wiki: Wiki, sides: Sides) -> Iterator[str]:
     yield from [element("p", element("strong", wiki.word(say("Why it was opened"))))] if reasons else []
     yield from [element("blockquote", *(element("p", row) for row in reasons))] if reasons else []
     for old in sides.old or (Record(review.record.id, review.record.kind, "–", scope=review.record.scope),):
-        yield _beside(wiki, old, review.record)
+        yield both(wiki, old, review.record)
     yield _steps(wiki, sides)
 
 
@@ -57,13 +57,14 @@ def _reasons(text: str) -> list[str]:
     return [row for row in text.splitlines() if row.strip() and not row.startswith("Kb-")]
 
 
-def _beside(wiki: Wiki, old: Record, new: Record) -> Html:
+def both(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) -> Html:
     """Return two records beside each other, part by part, with every word marked that differs."""
     names = [section.name for section in SECTIONS if old.section(section.name) or new.section(section.name)]
+    names = [name for name in names if not changed_only or old.section(name) != new.section(name)]
     own = wiki.library.by_key.get((old.scope, old.id))
     heads = [
         inside(badge(wiki, old.status), " ", wiki.word(say("now")), ": ", _linked(wiki, old, own)),
-        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", title_of(new)),
+        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", element("span", title_of(new))),
     ]
     rows = [("", *beside(one_line(old.title), one_line(new.title)))] if old.title != new.title else []
     rows += [

@@ -12,6 +12,8 @@ from kb.text import one_line
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 FILE = "guard.log"
@@ -19,7 +21,7 @@ QUIET = "guard.json"
 """What `kb.hosts.watch` asks before kb is loaded; it goes with every prompt."""
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
-PROMPT, READ, WARNED, QUOTED, NOTICED = "prompt", "read", "warned", "quoted", "noticed"
+PROMPT, READ, QUOTED, NOTICED, MOMENT, SAID = "prompt", "read", "quoted", "noticed", "moment", "said"
 
 
 class Log:
@@ -85,6 +87,10 @@ class Log:
                 os.close(file)
             return True
         return False
+
+    def quiet(self) -> dict[str, Any]:
+        """Return what was said for the hooks to come since the last prompt; {} for nothing."""
+        return (self.session and self._kb.state.load(*self._place, QUIET)) or {}
 
     def keep_quiet(self, about: dict[str, object]) -> None:
         """Say for the hooks to come until the next prompt when nothing is to be said."""

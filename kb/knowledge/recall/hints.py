@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Sequence
 
 from kb.kinds import KINDS
+from kb.knowledge.names import TREE
 from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
@@ -28,7 +30,7 @@ _PROBED = 40
 
 def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
-    wanted = _wanted(moment, project)
+    wanted = _wanted((moment,), project)
     words = " ".join(word for word in keywords if word.strip())
     if words:
         records = [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
@@ -40,19 +42,26 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: st
 
 def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
-    hits = _ranked(kb, task, _wanted(moment, project), project)
+    return _written(kb, moment, _about_task(kb, task, (moment,), project))
+
+
+def _about_task(kb: KnowledgeBase, task: str, moments: Sequence[str], project: str) -> list[Record]:
+    """Return the records about *task* of the kinds that are told at *moments*, best first."""
+    wanted = _wanted(moments, project)
+    if not wanted.kinds:
+        return []
+    hits = _ranked(kb, task, wanted, project)
     frequency, total = _frequency(kb, task, project)
-    about = relevance.worth_telling(hits, task, scope=project, frequency=frequency, total=total)
-    return _written(kb, moment, [hit.record for hit in about])
+    return [hit.record for hit in relevance.worth_telling(hits, task, scope=project, frequency=frequency, total=total)]
 
 
-def _wanted(moment: str, project: str) -> Filter:
-    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
+def _wanted(moments: Sequence[str], project: str) -> Filter:
+    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=_scopes(project))
 
 
 def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> Hint:
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
-    _remember(kb, moment, written.shown)
+    remember(kb, moment, written.shown)
     return written
 
 
@@ -73,7 +82,7 @@ def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -
         kb.fresh()
         records = _about(kb, prompt, project)
     written = hints.prompt_hint(records, kb.config)
-    _remember(kb, "prompt", written.shown)
+    remember(kb, "prompt", written.shown)
     return written.text
 
 
@@ -116,18 +125,36 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
     compact = active_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
     written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
-    _remember(kb, "start", written.shown)
+    remember(kb, "start", written.shown)
     return written.text
 
 
-def spawn(kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
-    """Return what the prompt of a sub-agent begins with (SHI-39)."""
-    from kb.knowledge.session.running import active_compact, safe_id
+def spawn(
+    kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi"
+) -> str:
+    """Return what the prompt of a sub-agent begins with: in the layout of SHI, or (*style* "ruyi") of RUYI.
 
+    Without a *session* it is the one that runs and was heard of last.
+    """
+    from kb.knowledge.session.running import active_compact, heard_of, safe_id
+
+    session = session or next((heard.session for heard in heard_of(kb) if _runs(kb, heard.session)), "")
     compact = active_compact(kb, session) if session else ""
     pointer = kb.state.path("active", safe_id(session), "compact.md") if compact else ""
-    told = hint_for_avatar(kb, avatar, task, project=project)
-    return hints.spawn(compact, told, task, pointer, language=kb.config.language)
+    if style != "ruyi":
+        told = hint_for_avatar(kb, avatar, task, project=project)
+        return hints.spawn(compact, told, task, pointer, language=kb.config.language)
+    listed = hints.anchors(_about_task(kb, task, hints.moments(avatar), project), kb.config)
+    remember(kb, "spawn", listed.shown)
+    normal = os.path.join(kb.root, TREE, "current", "normal.md")
+    whole = normal if os.path.isfile(normal) else pointer
+    return hints.spawn(compact, listed.text, task, whole, language=kb.config.language, style=style)
+
+
+def _runs(kb: KnowledgeBase, session: str) -> bool:
+    from kb.knowledge.session.running import safe_id
+
+    return os.path.isfile(kb.state.path("active", safe_id(session), "compact.md"))
 
 
 def _scopes(project: str) -> tuple[str, ...]:
@@ -146,7 +173,7 @@ class Use(NamedTuple):
     cause: str
 
 
-def _remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
+def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return

@@ -32,12 +32,13 @@ window.kbTurn = async language => {
     if (text && said !== text) set(node, before + said + after);
   }
 
+  const isTheirs = element => element.closest(NOT) !== null && !element.matches(".kb-sides td > strong");
+
   function turn(place) {
-    if (place.closest && place.closest(NOT)) return;
     const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const node = texts.currentNode, around = node.parentElement;
-      if (!around.closest(NOT)) put(node, one => one.data, (one, said) => { one.data = said; }, Boolean(around.closest(TITLES)));
+      if (!isTheirs(around)) put(node, one => one.data, (one, said) => { one.data = said; }, Boolean(around.closest(TITLES)));
     }
     for (const name of ["title", "placeholder", "aria-label"]) {
       for (const node of place.querySelectorAll(`[${name}]`)) {

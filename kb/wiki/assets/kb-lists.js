@@ -8,7 +8,7 @@ window.kbExplore = async place => {
 
   // -- the fields
   const bar = kb.make("div", { className: "kb-bar" });
-  bar.setAttribute("role", "search");
+  bar.setAttribute("role", "group");
   const add = (name, field) => {
     field.setAttribute("aria-label", words[name]);
     field.addEventListener("input", () => { shown = SHOWN; show(); });

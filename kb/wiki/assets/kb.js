@@ -125,8 +125,8 @@
     document.body.append(card);
     const reached = event => {
       if (card.contains(event.target)) { clearTimeout(timer); return; }
-      const link = event.target.closest && event.target.closest(".md-content a[href]");
-      if (!link || !nameOf(link)) { if (owner) soon(hide, 250); return; }
+      const link = event.target.closest && event.target.closest("a[href]");
+      if (!link || !link.closest(":has(> [data-kb])") || !nameOf(link)) { if (owner) soon(hide, 250); return; }
       if (link === owner) { clearTimeout(timer); return; }
       hide();
       owner = link;
@@ -160,7 +160,7 @@
     for (const place of document.querySelectorAll(".kb-copy")) {
       const text = place.querySelector("code").textContent;
       const button = place.querySelector(":scope > button");
-      button.hidden = false;
+      button.hidden = !navigator.clipboard;
       button.addEventListener("click", async () => {
         await navigator.clipboard.writeText(text);
         button.classList.add("kb-done");
