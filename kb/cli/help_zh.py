@@ -13,6 +13,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Tell what to read before a piece of work.": "动手之前该读什么。",
     "Tell how to find an answer: read, or have a pack made.": "怎样找到答案：直接读，或用上下文包。",
     "Write MEMORY.md and the conventions anew.": "重新生成 MEMORY.md 与约定。",
+    "Make the vectors by which search finds meaning.": "生成按意思搜索所用的向量。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -28,6 +29,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "Tell what the guard would say.": "显示守卫会怎么说。",
     "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
@@ -569,6 +571,57 @@ RECORDS_ZH: dict[str, str] = {
         "标记之间留有冲突，大于 128：什么也没写。"
     ),
 }
+PROPOSALS_ZH: dict[str, str] = {
+    "Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH.": (
+        "显示守卫在此处的模式、要求先读什么，以及写入各 PATH 的风险。"
+    ),
+    "Print risk.yaml with the defaults, every key with its meaning, and stop.": (
+        "打印带默认值的 risk.yaml，每个键附说明，然后结束。"
+    ),
+    "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
+        "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
+    ),
+    "List what is proposed.": "列出待确认的提议。",
+    "List what is proposed and not decided: name, kind and title.": "列出尚未裁决的提议：名称、类型、标题。",
+    "Print one proposal.": "显示一条提议。",
+    "Print one proposal with what it would write and what became of it, as JSON.": (
+        "以 JSON 显示一条提议：会写入什么，结果如何。"
+    ),
+    "Propose candidates.": "提议候选。",
+    "Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn.": (
+        "提议 JSON 文件或标准输入（-）里的候选；本轮结束时询问用户。"
+    ),
+    "The session at whose next turn the person is asked (default: any).": "在哪个会话的下一轮询问用户（默认：任意）。",
+    "Write what is proposed.": "写入提议的内容。",
+    "Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown.": (
+        "写入提议的内容（NAME，或全部）。须由用户本人操作：在终端里，或用显示过的确认码。"
+    ),
+    "Drop what is proposed.": "放弃提议的内容。",
+    "Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does.": (
+        "放弃提议的内容（NAME，或全部），不会再次提议。与 confirm 一样须由用户本人操作。"
+    ),
+    "The code that was shown with the proposal.": "随提议显示的确认码。",
+}
+VECTORS_ZH: dict[str, str] = {
+    "Make the vectors by which search finds what is meant beside what is said; needs an embedder in the settings.": (
+        "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
+    ),
+    "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
+        "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
+    ),
+    "Give every record a vector that has none.": "为没有向量的记录生成向量。",
+    "Forget the vectors there are first.": "先丢弃已有的向量。",
+    "Tell which embedder is used, whether it can be, and how many records have a vector.": (
+        "显示使用哪个 embedder、是否可用，以及多少记录已有向量。"
+    ),
+    "Tell how things stand with the vectors.": "显示向量的状况。",
+    "Forget all vectors; search goes on by words. `kb vectors build` makes them again.": (
+        "丢弃全部向量；搜索仍按字面进行。`kb vectors build` 可重新生成。"
+    ),
+    "Forget all vectors.": "丢弃全部向量。",
+}
 PAST_ZH: dict[str, str] = {
     "As the records stood at the end of this day.": "按这一天结束时的记录。",
     "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
@@ -598,31 +651,6 @@ PAST_ZH: dict[str, str] = {
     "Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.": (
         "代码以 `[D001]` 或 `kb:D001` 引用记录；在本机已知的项目中查找。"
     ),
-}
-PROPOSALS_ZH: dict[str, str] = {
-    "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
-        "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
-    ),
-    "List what is proposed.": "列出待确认的提议。",
-    "List what is proposed and not decided: name, kind and title.": "列出尚未裁决的提议：名称、类型、标题。",
-    "Print one proposal.": "显示一条提议。",
-    "Print one proposal with what it would write and what became of it, as JSON.": (
-        "以 JSON 显示一条提议：会写入什么，结果如何。"
-    ),
-    "Propose candidates.": "提议候选。",
-    "Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn.": (
-        "提议 JSON 文件或标准输入（-）里的候选；本轮结束时询问用户。"
-    ),
-    "The session at whose next turn the person is asked (default: any).": "在哪个会话的下一轮询问用户（默认：任意）。",
-    "Write what is proposed.": "写入提议的内容。",
-    "Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown.": (
-        "写入提议的内容（NAME，或全部）。须由用户本人操作：在终端里，或用显示过的确认码。"
-    ),
-    "Drop what is proposed.": "放弃提议的内容。",
-    "Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does.": (
-        "放弃提议的内容（NAME，或全部），不会再次提议。与 confirm 一样须由用户本人操作。"
-    ),
-    "The code that was shown with the proposal.": "随提议显示的确认码。",
 }
 MCP_ZH: dict[str, str] = {
     "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
@@ -655,6 +683,7 @@ HELP_ZH: dict[str, str] = {
     **FORMS_ZH,
     **PRUNING_ZH,
     **PAST_ZH,
+    **VECTORS_ZH,
     **MCP_ZH,
     **PROPOSALS_ZH,
 }

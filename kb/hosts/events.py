@@ -114,16 +114,13 @@ def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Begin a prompt of the person: what was read before does not count, and what is proposed may be answered."""
-    from kb.knowledge import proposals
-    from kb.knowledge.guard.log import Log
+    """Begin a person's turn: what was read before does not count, and what is proposed may be answered."""
+    from kb.knowledge.guard.turns import begin
 
-    session, prompt = _text(payload, "session_id"), _text(payload, "prompt")
+    session = _text(payload, "session_id")
     if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's word
         return Decision()
-    Log(kb, session).begin(_text(payload, "prompt_id"))
-    proposals.notice(kb, session, prompt)
-    told = proposals.answered(kb, session, prompt)
+    told = begin(kb, session, _text(payload, "prompt"), _text(payload, "prompt_id"))
     return Decision(context=told.context, message=told.message) if told else Decision()
 
 
@@ -177,10 +174,10 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 def _proposed(kb: KnowledgeBase, payload: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
     """Ask the person whether to keep what the turn has brought, mostly nothing."""
-    from kb.knowledge.proposals import propose
+    from kb.knowledge.guard.turns import end
 
     whose = _session(payload)
-    return propose(kb, whose.session, whose.folder, whose.host, verdicts)
+    return end(kb, whose.session, whose.folder, whose.host, verdicts)
 
 
 def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:
