@@ -109,7 +109,7 @@ def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[i
     denial, own, rest = (mine, left, right) if is_mine else (theirs, right, left)
     said = theirs if is_mine else mine
     shared = beside(mine, theirs)
-    if any(unit.is_number and unit.text == "0" for unit in said.units):
+    if any(unit.is_number and unit.text == "0" for unit in said.units) or 0 in rest:
         return False
     if own or not shared or sum(said.units[place].weight for place in rest) > min(_shared(mine, theirs), SUBJECT):
         return False
