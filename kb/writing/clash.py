@@ -73,6 +73,8 @@ def _point(mine: Clause, theirs: Clause, new: Gist, old: Gist) -> tuple[str, fro
         same = [unit.unit for unit in a] == [unit.unit for unit in b] and all(unit.is_setting for unit in (*a, *b))
         same = same and not (mine.bound and theirs.bound and mine.bound != theirs.bound)
         return ("number", values) if same else None
+    if all(sum(bool(unit.lead) for unit in units) > 1 for units in (a, b)):
+        return None
     is_denied = (mine.duty == "must not") != (theirs.duty == "must not")
     if is_denied or {"also", "besides", "support"} & (mine.marks | theirs.marks):
         return None
