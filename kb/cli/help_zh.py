@@ -13,6 +13,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Tell what to read before a piece of work.": "动手之前该读什么。",
     "Tell how to find an answer: read, or have a pack made.": "怎样找到答案：直接读，或用上下文包。",
     "Write MEMORY.md and the conventions anew.": "重新生成 MEMORY.md 与约定。",
+    "Make the vectors by which search finds meaning.": "生成按意思搜索所用的向量。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -82,6 +83,10 @@ SESSIONS_ZH: dict[str, str] = {
     "Tell how full the context of a running SESSION is and in which form it is shown.": (
         "显示会话 SESSION 的上下文使用情况与所用形态。"
     ),
+    "With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.": (
+        "带 --budget 时也可以是会话记录文件：打印放得下的最完整的形态，保留其引用的全部锚点。"
+    ),
+    "Compress a transcript into so many tokens instead.": "改为把会话记录压缩到这么多 token 以内。",
     "SESSION is its id or the beginning of it; without it, the session that kb heard of last.": (
         "SESSION 是会话编号或其开头；省略则取最近的会话。"
     ),
@@ -257,8 +262,8 @@ RECORDS_ZH: dict[str, str] = {
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",
-    "Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.": (
-        "加上运行 kb check 的文件：远端托管平台的工作流与 pre-commit 配置。"
+    "Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.": (
+        "加上运行 kb check 与展示 wiki 的文件：远端托管平台的工作流与 pre-commit 配置。"
     ),
     "See kb layout migrate.": "见 kb layout migrate。",
     "Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.": (
@@ -601,6 +606,64 @@ PROPOSALS_ZH: dict[str, str] = {
     ),
     "The code that was shown with the proposal.": "随提议显示的确认码。",
 }
+VECTORS_ZH: dict[str, str] = {
+    "Make the vectors by which search finds what is meant beside what is said; needs an embedder in the settings.": (
+        "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
+    ),
+    "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
+        "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
+    ),
+    "Give every record a vector that has none.": "为没有向量的记录生成向量。",
+    "Forget the vectors there are first.": "先丢弃已有的向量。",
+    "Tell which embedder is used, whether it can be, and how many records have a vector.": (
+        "显示使用哪个 embedder、是否可用，以及多少记录已有向量。"
+    ),
+    "Tell how things stand with the vectors.": "显示向量的状况。",
+    "Forget all vectors; search goes on by words. `kb vectors build` makes them again.": (
+        "丢弃全部向量；搜索仍按字面进行。`kb vectors build` 可重新生成。"
+    ),
+    "Forget all vectors.": "丢弃全部向量。",
+}
+PAST_ZH: dict[str, str] = {
+    "Load the words of a trade.": "载入行业用词。",
+    "List the groups of words that mean the same here, or load more; search, contexts and packs find by them.": (
+        "列出此处的同义词组，或载入更多；搜索、上下文和证据包据此查找。"
+    ),
+    "Add groups of words.": "添加词组。",
+    "Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml.": (
+        "把 FILE 中的词组（每行一组，如 `- [退款, refund, chargeback]`）加入 content/synonyms.yaml。"
+    ),
+    "As the records stood at the end of this day.": "按这一天结束时的记录。",
+    "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
+    "With --as-of or --at, the records as they stood then, from git's history.": (
+        "用 --as-of 或 --at 时，取自 git 历史中当时的记录。"
+    ),
+    "Only what this agent, or this author of a commit, wrote or changed.": "只要此智能体或此提交作者写过或改过的。",
+    "Tell what became of the records between two commits.": "讲述两个提交之间记录的变化。",
+    "Tell what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.": (
+        "讲述两个提交、标签或分支之间新决定、被取代、已废弃、已否决和已修改的记录。"
+    ),
+    "The release notes of decisions, as markdown. A alone means A..HEAD.": (
+        "即决策的发布说明，以 markdown 输出。只给 A 时指 A..HEAD。"
+    ),
+    "Tell what happened lately, and what waits.": "讲述近来发生的事和等待处理的事。",
+    "Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.": (
+        "讲述某日以来记录的变化、待评审的冲突、过时的记录和无人使用的记录。"
+    ),
+    "What was used is what this clone has handed to agents; other clones count for themselves.": (
+        "“使用”指本克隆交给过智能体；其他克隆各自统计。"
+    ),
+    "From this day on: 7d, 2026-11-21, week.": "从这一天起：7d、2026-11-21、week。",
+    "Tell what depends on a record.": "讲述依赖一条记录的内容。",
+    "Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.": (
+        "讲述一条记录若有改动需要查看什么：其他记录、引用它的代码、它涉及的文件、会话。"
+    ),
+    "Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.": (
+        "代码以 `[D001]` 或 `kb:D001` 引用记录；在本机已知的项目中查找。"
+    ),
+}
 MCP_ZH: dict[str, str] = {
     "Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP.": (
         "通过 Model Context Protocol 为智能体提供知识库：经标准输入输出，或经 HTTP。"
@@ -631,6 +694,8 @@ HELP_ZH: dict[str, str] = {
     **SESSIONS_ZH,
     **FORMS_ZH,
     **PRUNING_ZH,
+    **PAST_ZH,
+    **VECTORS_ZH,
     **MCP_ZH,
     **PROPOSALS_ZH,
 }

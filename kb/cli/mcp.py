@@ -111,10 +111,7 @@ def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote
 
 
 def _announce(where: Address, token: Token) -> None:
-    from kb.mcp import http
-
-    host = f"[{where.host}]" if ":" in where.host else where.host
-    click.echo(f"http://{host}:{where.port}{http.PATH}")
+    click.echo(where.url)
     if token.is_new:
         _tell(say("the token, shown this once: {secret}", secret=token.secret))
     _tell(say("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))

@@ -16,6 +16,7 @@ from kb.config import spoken
 from kb.errors import KbError
 from kb.knowledge import KnowledgeBase
 from kb.mcp import resources, schemas, tools
+from kb.untrusted import visible
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -40,9 +41,12 @@ class Desk:
 
     def __init__(self, place: str, folder: str, environment: Mapping[str, str]) -> None:
         """Answer from the knowledge base at *place* ("": the one that holds for *folder*) for work in *folder*."""
+        import anyio
+
         self.place = place
         self.folder = folder
         self.environment = environment
+        self._one = anyio.CapacityLimiter(1)
 
     def opened(self) -> KnowledgeBase:
         """Open the knowledge base; raise NoKnowledgeBase."""
@@ -66,23 +70,20 @@ class Desk:
         if isinstance(error, OSError):
             error = KbError(error.strerror or str(error), path=str(error.filename or ""))
         if not isinstance(error, KbError):
-            print(f"kb mcp: {error!r}", file=sys.stderr)
+            print(safe(f"kb mcp: {error!r}"), file=sys.stderr)
             error = KbError(say("kb failed: {problem}", problem=type(error).__name__), hint=say("see: kb doctor"))
         hint = error.hint.in_language(self.language)
-        return safe(error.in_language(self.language) + (f"\n→ {hint}" if hint else ""))
+        return visible(safe(error.in_language(self.language) + (f"\n→ {hint}" if hint else "")))
 
     async def ask(self, work: Callable[[KnowledgeBase], T]) -> T:
         """Let *work* answer from the knowledge base in a thread of its own."""
-        import anyio.to_thread
-
-        if not hasattr(self, "_one"):
-            self._one = anyio.CapacityLimiter(1)
+        from anyio.to_thread import run_sync
 
         def answered() -> T:
             with self.opened() as kb:
                 return work(kb)
 
-        return await anyio.to_thread.run_sync(answered, limiter=self._one)
+        return await run_sync(answered, limiter=self._one)
 
 
 def server(desk: Desk) -> Server[Any]:

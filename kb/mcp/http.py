@@ -72,6 +72,15 @@ class Address(NamedTuple):
             return ipaddress.ip_address(self.host).is_loopback
         return self.host == "localhost"
 
+    @property
+    def url(self) -> str:
+        """What a client calls."""
+        return f"http://{_bracketed(self.host)}:{self.port}{PATH}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
 
 def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Address:
     """Return the address *text* (HOST:PORT); raise BadInput for one that others reach, unless *remote* asks for it."""
@@ -95,10 +104,11 @@ def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Ad
 def bound(where: Address) -> socket.socket:
     """Return a socket that listens at *where*; raise KbError where it cannot be had."""
     try:
-        family, kind, _, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind)
+        family, kind, protocol, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)  # with the protocol asyncio sees that it is TCP: no delay
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(place)
+        made.listen()
     except OSError as error:
         shown = f"{where.host}:{where.port}"
         raise KbError(
@@ -122,12 +132,12 @@ def app(server: Server[Any], where: Address, secret: str) -> ASGIApp:
     """Return the web application that lets in who shows *secret* and calls it by a name of *where*."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    hosts = ["127.0.0.1", "localhost", "[::1]", f"[{where.host}]" if ":" in where.host else where.host, *where.names]
+    hosts = ["127.0.0.1", "localhost", "[::1]", _bracketed(where.host), *where.names]
     named = [name for host in hosts for name in (host, f"{host}:{where.port}")]
     rules = TransportSecuritySettings(
         allowed_hosts=named, allowed_origins=[f"{scheme}://{name}" for name in named for scheme in ("http", "https")]
     )
-    inner = server.streamable_http_app(streamable_http_path=PATH, transport_security=rules)
+    inner = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=rules)
     return _guarded(inner, secret)
 
 

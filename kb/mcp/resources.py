@@ -12,13 +12,15 @@ from kb.errors import BadInput, UnknownId
 from kb.kinds import KINDS, kind_label, section_label
 from kb.knowledge import Filter, KnowledgeBase
 from kb.knowledge.recall import handed
-from kb.mcp.tools import BUDGET, within
+from kb.mcp.calls import BUDGET, within
 from kb.values import NamedTuple
 from kb.words import Said, say
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
 _MOST = 4 * BUDGET
+_ROWS = 1000
+"""Records of a list, at most; fewer where they take more than _MOST tokens."""
 _SECTIONS = frozenset(("context", "decision", "alternatives", "why", "impact", "verification", "rollback"))
 
 
@@ -89,10 +91,10 @@ def _list(kb: KnowledgeBase, folder: str, name: str) -> str:
         names = ", ".join(kind.name for kind in KINDS)
         raise BadInput(say("there is no kind {kind}; there are: {kinds}", kind=handed.passage(name), kinds=names))
     records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
-    rows = [handed.row(kb, record) for record in records]
-    lines = [{"line": f"[{row.id}] {row.title} ({row.scope}, {row.status})"} for row in rows]
-    kept = [str(line["line"]) for line in within(lines, _MOST)]
-    left = len(lines) - len(kept)
+    rows = [handed.row(kb, record) for record in records[:_ROWS]]
+    lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
+    kept = within(lines, _MOST)
+    left = len(records) - len(kept)
     return _quoted(kb, [*kept, *([kb.words(say("{n} more: ask the tool list", n=left))] if left else [])])
 
 
@@ -161,6 +163,10 @@ def _avatar(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
 
 
 _KEYWORDS = {"keywords": say("What the work is about.")}
+_ROLE = {
+    "avatar": say("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
+    "task": say("The task in words."),
+}
 PROMPTS: tuple[Prompt, ...] = (
     Prompt(
         "shi_t1", say("T1: before the work"), say("Pitfalls, constraints and patterns to know before a task starts."),
@@ -173,8 +179,12 @@ PROMPTS: tuple[Prompt, ...] = (
     ),
     Prompt(
         "shi_avatar", say("Hints for a sub-agent"), say("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
-        {"avatar": say("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
-         "task": say("The task in words.")},
-        _avatar, required=("avatar", "task"),
+        _ROLE, _avatar, required=("avatar", "task"),
+    ),
+    Prompt(
+        "spawn", say("Context for a sub-agent"), say("What the prompt of a sub-agent begins with: hints and its task."),
+        _ROLE,
+        lambda kb, folder, given: kb.spawn(given["avatar"], given["task"], project=kb.project(folder)),
+        required=("avatar", "task"),
     ),
 )  # fmt: skip

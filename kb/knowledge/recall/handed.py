@@ -6,6 +6,7 @@ from collections import Counter
 
 from kb.kinds import KINDS
 from kb.knowledge.names import REVIEWS
+from kb.knowledge.recall.hints import remember
 from kb.reading import handing
 from kb.reading.handing import Part, Row, Whole
 from kb.record import LIVE, Record
@@ -15,7 +16,7 @@ from kb.values import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-__all__ = ["Home", "Part", "Row", "Whole", "frame", "home", "passage", "row", "whole"]
+__all__ = ["Home", "Part", "Row", "Whole", "frame", "home", "passage", "remember", "row", "whole"]
 
 passage = handing.passage
 
