@@ -564,6 +564,10 @@ FORGED = r"""
     claude -c -p "mb：write"
     codex exec resume s1 'mb:no'
     xargs kb proposal confirm < names
+    uv run kb proposal confirm
+    uvx --from kb-anchors kb proposal confirm x
+    python3 -c 'from kb.cli import main; main(["proposal", "confirm"])'
+    python3 -c 'from kb.knowledge import proposals as p; p.confirm(kb, p.pending(kb)[0])'
 """
 
 
