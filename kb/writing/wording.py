@@ -16,7 +16,7 @@ BOUNDS: Mapping[str, str] = {
 }
 """Words for a bound and its direction; a bound is part of the number that it bounds."""
 
-TURNED: Mapping[str, str] = {
+COUNTED: Mapping[str, str] = {
     **{"before": "before", "先于": "before", "之前": "before", "after": "after", "晚于": "after", "之后": "after"},
     **dict.fromkeys(("several", "multiple", "many", "多", "多个"), "several"),
     **dict.fromkeys(("single", "单", "单个"), "single"),
@@ -31,7 +31,6 @@ CONTRARY: tuple[str, ...] = (
     "several|single",
     "above|below",
     "large|small",
-    "old|new",
     "fast|slow",
     "high|low",
     "local|remote",
