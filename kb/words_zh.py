@@ -828,6 +828,8 @@ DOORS: dict[str, str] = {
     "there is no orchestrator {name}": "没有名为 {name} 的编排者",
     "move it away and try again; nothing was changed": "请移走该文件后重试；没有改动任何内容",
     "this file is not kb's": "该文件不是 kb 的",
+    "the shortest summary with all its anchors has {n} tokens": "含全部锚点的最短摘要有 {n} 个 token",
+    "give a larger --budget": "请给更大的 --budget",
     "this folder holds other files": "该文件夹中有其他文件",
     "name a new folder": "请指定一个新文件夹",
     "hooks written to {path}": "钩子已写入 {path}",
@@ -1194,6 +1196,9 @@ DOORS: dict[str, str] = {
     "Preferences (偏好库)": "偏好库",
     "Knowledge": "知识",
     "Experience": "经验",
+    "All of them, along the time": "沿时间轴查看全部",
+    "Fixed by": "修复提交",
+    "Regression test": "回归测试",
     "Propose a change": "提出修改",
     "Why it was opened": "提出的理由",
     "Copy": "复制",
@@ -1258,6 +1263,9 @@ DOORS: dict[str, str] = {
 }
 
 PAST: dict[str, str] = {
+    "it holds no group of words": "其中没有词组",
+    "no words of your own yet; to load some: kb keywords load FILE": "还没有自己的词；载入：kb keywords load FILE",
+    "groups added: {n}": "新增词组：{n}",
     "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
     "see which there are: git log --oneline": "查看有哪些：git log --oneline",
     "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",
@@ -1639,12 +1647,18 @@ GUARDING: dict[str, str] = {
     "kb: {path} holds the settings of the knowledge base, its guard among them": (
         "kb：{path} 是知识库的设置，守卫的设置也在其中"
     ),
+    "kb: “{words}” decides what kb has left to a person": "kb：“{words}”裁决的是 kb 留给用户本人的事",
+    "an agent has staged a change here, where only kb writes": "智能体在此暂存了改动，而这里只有 kb 可以写",
+    "take it back: git restore --staged --worktree {path}; then: kb write": (
+        "撤回：git restore --staged --worktree {path}；然后：kb write"
+    ),
     "read {path}": "读 {path}",
     "run: {command}": "运行：{command}",
     "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
     # risk
     "its keys are: {keys}": "可用的键：{keys}",
     "{path} is changed": "要改动 {path}",
+    "nothing of the project is changed": "不改动项目里的文件",
     "{count} files are changed at once": "一次改动 {count} 个文件",
     "more files are changed at once than can be told": "一次改动的文件多到无法确定",
     "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
@@ -1653,6 +1667,11 @@ GUARDING: dict[str, str] = {
     "0, or a number from 2": "0，或不小于 2 的数",
     "{key}: {help}": "{key}：{help}",
     "a list of paths": "路径列表",
+    "mode: {mode}": "模式：{mode}",
+    "to be read first: {what}": "先要读：{what}",
+    "any record of the knowledge base": "知识库里的任意记录",
+    " or ": " 或 ",
+    "{path}: {level} risk: {reason}": "{path}：{level} 风险：{reason}",
     # proposals
     "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
     "kb proposal confirm --code {code}": (

@@ -36,6 +36,8 @@ _ASKING = frozenset([
     "spawn",
 ])  # fmt: skip
 """The commands of kb that show records."""
+_DECIDING = frozenset([("inbox", "promote"), ("review", "accept"), ("review", "reject")])
+"""The commands of kb by which a person lets something through that kb has kept back."""
 _SHOWING = frozenset(["list", "show", "--help", "-h", "--json"])
 _GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
 
@@ -294,6 +296,8 @@ def _of_kb(words: Sequence[str]) -> Call:
     if rest[:1] == ["proposal"] or rest[:1] == [UNKNOWN]:
         shows = len(rest) < 2 or rest[1] in _SHOWING or rest[1] == "add"
         return Call(asked=("proposal",)) if shows else Call(forges=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
+    if tuple(rest[:2]) in _DECIDING:
+        return Call(decides=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
     return Call(asked=(rest[0],)) if rest and rest[0] in _ASKING else Call()
 
 
