@@ -83,6 +83,10 @@ SESSIONS_ZH: dict[str, str] = {
     "Tell how full the context of a running SESSION is and in which form it is shown.": (
         "显示会话 SESSION 的上下文使用情况与所用形态。"
     ),
+    "With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.": (
+        "带 --budget 时也可以是会话记录文件：打印放得下的最完整的形态，保留其引用的全部锚点。"
+    ),
+    "Compress a transcript into so many tokens instead.": "改为把会话记录压缩到这么多 token 以内。",
     "SESSION is its id or the beginning of it; without it, the session that kb heard of last.": (
         "SESSION 是会话编号或其开头；省略则取最近的会话。"
     ),
@@ -258,8 +262,8 @@ RECORDS_ZH: dict[str, str] = {
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",
-    "Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.": (
-        "加上运行 kb check 的文件：远端托管平台的工作流与 pre-commit 配置。"
+    "Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.": (
+        "加上运行 kb check 与展示 wiki 的文件：远端托管平台的工作流与 pre-commit 配置。"
     ),
     "See kb layout migrate.": "见 kb layout migrate。",
     "Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.": (
