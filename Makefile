@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-latency bench-faults docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench  measure; KB_BENCH_DATA names the folder with corpora"
 	@echo "make bench-recall   how often search finds what was meant; needs KB_BENCH_DATA"
 	@echo "make bench-latency  how long a search takes in 100,000 records; the first time half an hour"
+	@echo "make bench-mcp   ask kb mcp with the TypeScript SDK; needs node and npm"
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
 	@echo "make docs   write the generated parts of docs/ anew"
 
@@ -25,18 +26,20 @@ demo: $(VENV)/.ready
 	$(RUN)/python -m bench.demo demo-kb
 
 # The wiki is tested in a browser that can show Chinese. BROWSER=skip goes without: those tests are then skipped.
+# The plugin for opencode is tested with node.
 browser:
 ifneq ($(BROWSER),skip)
 	@missing=""; \
 	for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && break; done \
 	  || missing=" chromium"; \
 	fc-list :lang=zh 2>/dev/null | grep -q . || missing="$$missing fontconfig fonts-noto-cjk"; \
+	command -v node >/dev/null || missing="$$missing nodejs"; \
 	[ -z "$$missing" ] && exit 0; \
 	if ! command -v apt-get >/dev/null; then \
 	  echo "not found:$$missing; install it, or run: make test BROWSER=skip" >&2; exit 1; \
 	fi; \
 	sudo=""; [ "$$(id -u)" = 0 ] || sudo="sudo"; \
-	echo "installing for the wiki's tests:$$missing"; \
+	echo "installing for the tests:$$missing"; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	$$sudo apt-get update -qq && $$sudo apt-get install -qq -y --no-install-recommends $$missing >/dev/null \
 	  || { echo "that failed; without a browser: make test BROWSER=skip" >&2; exit 1; }
@@ -59,6 +62,9 @@ bench-recall: $(VENV)/.ready
 
 bench-latency: $(VENV)/.ready
 	$(RUN)/python -m bench.latency
+
+bench-mcp: $(VENV)/.ready
+	$(RUN)/python -m bench.mcpclient
 
 bench-faults: $(VENV)/.ready
 	$(RUN)/python -m bench.faults $(if $(FORM),$(FORM),--write-docs)

@@ -240,7 +240,7 @@ def _damaged_state(stage: Stage, chance: random.Random) -> Iterator[str]:
         (place / ".git/index.lock").touch()
         yield from stage.write(place, decision(2))
         (place / ".git/index.lock").unlink()
-        names = ("follow.json", "config.json", "sessions.json", "numbers.json", "hook-failures.jsonl", "queue/0-1.json")
+        names = ("follow.json", "config.json", "sessions.json", "numbers.json", "log", "queue/0-1.json")
         with KnowledgeBase(str(place), os.environ) as kb:
             (spooled,) = kb.state.spooled()
         for path in (*(place / ".kb" / name for name in names), place / ".git/kb/numbers.json", Path(spooled)):

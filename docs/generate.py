@@ -1,8 +1,8 @@
 """`python -m docs.generate`: write the pages of docs/ that are made from the code.
 
 Made from the code: commands.md from the command line itself, configuration.md from `kb.config`, kinds.md from the
-table of kinds, candidates.md from the JSON schema. `--check` names the stale ones and exits 1; `--words` names what
-kb says and has no Chinese for.
+table of kinds, candidates.md from the JSON schema; and the words of the wiki in both languages, for its visitors.
+`--check` names the stale ones and exits 1; `--words` names what kb says and has no Chinese for.
 """
 
 import sys
@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from docs import spoken
 from docs.templates import missing
 from kb.candidate import SCHEMA
 from kb.cli import ALIASES, COMMANDS
@@ -249,11 +250,13 @@ def main(arguments: Sequence[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python -m docs.generate [--check | --words]", file=sys.stderr)
         return 2
-    stale = [name for name, text in pages().items() if _text(FOLDER / name) != text]
-    for name in stale:
-        print(f"docs/{name} is stale" if arguments else f"docs/{name}")
+    made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
+    made["kb/wiki/assets/kb-words.js"] = (spoken.PATH, spoken.script())
+    stale = {name: (path, text) for name, (path, text) in made.items() if _text(path) != text}
+    for name, (path, text) in stale.items():
+        print(f"{name} is stale" if arguments else name)
         if not arguments:
-            (FOLDER / name).write_text(pages()[name], encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     return 1 if arguments and stale else 0
 
 

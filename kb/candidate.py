@@ -204,7 +204,7 @@ def _problems(item: Mapping[str, Any]) -> Iterator[Said]:
         if key not in properties:
             yield say("there is no field {key}", key=clip(key, _SHOWN))
         elif key != "kind" and value is not None:
-            yield from _misfits(value, properties[key], key)
+            yield from misfits(value, properties[key], key)
     if isinstance(item.get("kind"), str) and kind_named(item["kind"]) is None:
         yield say(
             "there is no kind {kind}; there are: {kinds}",
@@ -223,8 +223,8 @@ def _scope_problems(scope: object, project: object) -> Iterator[Said]:
         yield say("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
 
 
-def _misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Said]:
-    """Yield what keeps *value* from being what *schema* asks for at *place*."""
+def misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Said]:
+    """Yield what keeps *value* from being what *schema* (JSON Schema, as far as SCHEMA uses it) asks for at *place*."""
     if not _has_type(value, schema):
         yield _misfit(value, schema, place)
     elif isinstance(value, str):
@@ -232,7 +232,7 @@ def _misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[S
             yield say("the field {key} holds half a character (a lone surrogate)", key=place)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _misfits(inner, schema["items"], f"{place}[{number}]")
+            yield from misfits(inner, schema["items"], f"{place}[{number}]")
     elif isinstance(value, dict):
         yield from _misfits_inside(value, schema, place)
 
@@ -265,8 +265,8 @@ def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: 
             yield say("there is no field {key}", key=f"{place}.{clip(key, _SHOWN)}")
         else:
             inside = f"{place}.{clip(key, _SHOWN)}"
-            yield from _misfits(key, _TEXT, inside)
-            yield from _misfits(item, inner.get(key, rest), inside)
+            yield from misfits(key, _TEXT, inside)
+            yield from misfits(item, inner.get(key, rest), inside)
 
 
 def _has_type(value: object, schema: Mapping[str, Any]) -> bool:

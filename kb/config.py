@@ -6,7 +6,8 @@ import json
 import os
 from collections.abc import Mapping
 
-from kb.errors import BadInput
+from kb.errors import BadInput, KbError
+from kb.home import found
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -45,6 +46,8 @@ class Config(NamedTuple):
     prompt_tokens: int = 600
     start_tokens: int = 1500
     hint_items: int = 5
+    pack_allow: tuple[str, ...] = ()
+    pack_deny: tuple[str, ...] = ()
     pause: int = 30
     context_window: int = 200_000
     context_windows: tuple[str, ...] = ()
@@ -59,6 +62,11 @@ class Config(NamedTuple):
     phones: str = "mask"
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
+    layout: str = "user"
+    guard: str = "warn"
+    writer: str = "kb"
+    proposals: str = "ask"
+    approval: str = "gate"
 
     @property
     def masking(self) -> Masking:
@@ -83,6 +91,8 @@ HELP: Mapping[str, str] = {
     "prompt_tokens": "Budget of what a prompt is answered with, in estimated tokens.",
     "start_tokens": "Budget of what a starting session is told, in estimated tokens.",
     "hint_items": "How many records a hint names in each of its parts, at most.",
+    "pack_allow": "Files that a pack may read in a project, as globs (`src/**`); empty: all that git knows there.",
+    "pack_deny": "Files that no pack reads, records included; `.env`, keys and what is called a secret never are.",
     "pause": "Seconds between two extractions from one session; what comes in between is picked up by the next.",
     "context_window": "Tokens of an agent's context where its model is not known to have another.",
     "context_windows": 'Contexts of other sizes, as "model=tokens", * for any letters: ["claude-*[1m]=1000000"].',
@@ -97,6 +107,11 @@ HELP: Mapping[str, str] = {
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
+    "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
+    "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
+    "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
+    "proposals": 'Whether the person is asked to keep what looks worth it: "ask" or "off".',
+    "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -107,6 +122,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
+    "layout": ("user", "project"),
+    "guard": ("off", "warn", "block"),
+    "writer": ("kb", "direct"),
+    "proposals": ("ask", "off"),
+    "approval": ("gate", "person"),
 }
 
 
@@ -130,6 +150,20 @@ def load(root: str, cache: str = "") -> Config:
     if cache and os.path.isdir(os.path.dirname(cache)):
         _keep(cache, stamp, values)
     return config
+
+
+def spoken(environment: Mapping[str, str], place: str = "") -> str:
+    """Return the language of the knowledge base at *place*, or of the one around the current folder.
+
+    Where there is none, that of the environment.
+    """
+    try:
+        root = place or found(os.getcwd(), environment)
+        if root and os.path.isfile(os.path.join(root, FILE)):
+            return load(root).language
+    except (KbError, OSError):
+        pass
+    return "zh" if environment.get("LANG", "").startswith("zh") else "en"
 
 
 def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:

@@ -144,6 +144,10 @@ class Candidate(NamedTuple):
     host: str = ""
 
 
+FIXED_BY = "fixed_by"
+"""The key of the front that names the commit, of the project's repository, which has done away with a pitfall."""
+REGRESSION_TEST = "regression_test"
+"""The key of the front that names the test, a path of the project, which keeps a pitfall from coming back."""
 ALIASES = "aliases"
 """The key of the front that keeps the numbers a record has had."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kb.patterns import regex
 
@@ -38,6 +39,36 @@ _SENTENCE_END = regex(
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
 """Names that Windows keeps for itself, whatever follows a dot behind them."""
 
+_PIECES = (
+    (regex(r"[A-Z]?[a-z]+|[A-Z]{1,2}(?![a-z])"), 98),
+    (regex(r"[a-z]{4}"), 23),
+    (regex(r"[a-z]{20}"), 400),
+    (regex(r"[0-9]{1,3}"), 152),
+    (regex(r"[!-/:-@\[-`{-~]{1,2}"), 90),
+    (regex(r"[ \t]{2,}"), 50),
+)
+"""What a tokenizer cuts ASCII into, roughly, and the tokens of each piece in hundredths (as those below)."""
+
+_LINE_ENDS = regex(r"\n+")
+_NEW_LINES, _COMMON_CJK, _RARE_CJK, _OTHER = 125, 98, 222, 127
+_BEYOND_ASCII = "\x80"
+_COMMON = frozenset(
+    "あいうえおかがきくけこさしすせそただちっつてでとどなにのはばまみめもやよらりるれわをんアィイウェエオカキクグコサ"
+    "シジスセタッテデトドパフブプマムメュョラリルレロンー一万三上下不与专业东两个中串为主么义之也书了事二于五些交产京"
+    "人今从他付代以们件价任份企优会传但位体何余作你使例供保信修值停像元先入全公共关其具内册再写出击分列则初利别到制前"
+    "力功加务动動包化北区十华单南即历原去县参及反发取变口只可台右号司合同名后向否含启告员周命和品哈商器四回因国图土在"
+    "地场址型城基報場填增处备复外多大天失头好如始子字存学安完定实客家容密对导将小少尔就局展山州工左已市布常平年并广序"
+    "库应店度建开异式引张当录形影径待後得微心必志态思性总息您情意感成我或户所手打找技投报拉持指按换据排接推提播支收改"
+    "放政效数整文料断新方族无日时明易星是時景更最月有服期未本机权束条来板构析果查标样核格案检模次止正此步段每比民水求"
+    "江没治法注活流海消清游源点然片版物特率环现理生用由电画界登的监目直相省看真知码确示社票种科秒称移程空立站章端符第"
+    "等签简算管箱类系素索约级线组经结给络统编网置老考者而联能自至色节英藏行表装西要见规视角解言計计认议记论设证评试话"
+    "询该详语误说请读调象责败账购费资起超路身车转软载辑输达过运近还这进连述退送选通速造道邮部都配释里重量金钮链销错键"
+    "长開間関门闭问间队阳陆限院除集需非面音页项预频题额首验高黑가간값개게경고과구그기나내는니다당대도동되된드들라래러"
+    "력로료를름리만면문미번보복부분사산상색서성세소수스습시식아야어에여열오와요용우원위으은을음의이인일입자작장재전정"
+    "제주지째치크터트하한할해호화환０１２３４５６７８９"
+)
+"""CJK characters that are one token in both vocabularies of the estimate; others are two or three."""
+
 SEPARATOR = "xsepx"
 """A term between two unspaced runs, so that no phrase reaches across the gap."""
 
@@ -54,9 +85,24 @@ def count(text: str) -> int:
 
 
 def tokens(text: str) -> int:
-    """Estimate the model tokens of *text*: one for each CJK character, one for four other characters (rounded up)."""
-    cjk = len(_CJK_CHARACTER.findall(text))
-    return cjk + -(-(len(text) - cjk) // 4)
+    """Estimate the model tokens of *text*, rather too many than too few.
+
+    Calibrated on the larger count of two published vocabularies (cl100k and that of Claude): `python -m bench.tokens`.
+    """
+    cents = _NEW_LINES * len(_LINE_ENDS.findall(text)) + sum(map(_token_cents, text.split("\n")))
+    return -(-cents // 100)
+
+
+@lru_cache(maxsize=1 << 12)
+def _token_cents(line: str) -> int:
+    """Return the tokens of one line in hundredths."""
+    cents = sum(worth * len(pattern.findall(line)) for pattern, worth in _PIECES)
+    if line.isascii():
+        return cents
+    cjk = _CJK_CHARACTER.findall(line)
+    common = sum(map(_COMMON.__contains__, cjk))
+    others = sum(map(_BEYOND_ASCII.__le__, line)) - len(cjk)
+    return cents + _COMMON_CJK * common + _RARE_CJK * (len(cjk) - common) + _OTHER * others
 
 
 def normalise(text: str) -> str:

@@ -9,11 +9,17 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from kb.record import Record
 from kb.text import FIRST_CJK, folded, ranked_terms, runs
-from kb.values import NamedTuple
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T", int, str)
 
 K1 = 0.9
 """How soon a term that is repeated says no more: the smaller the sooner."""
@@ -54,7 +60,16 @@ def key(term: str) -> int:
 
 def weights(record: Record) -> dict[int, int]:
     """Return the weight of each term of *record*, by the number of the term."""
-    said: dict[int, float] = {}
+    return _weights(record, lambda piece: piece.numbers)
+
+
+def term_weights(record: Record) -> dict[str, int]:
+    """Return the weight of each term of *record*."""
+    return _weights(record, lambda piece: piece.terms)
+
+
+def _weights(record: Record, terms: Callable[[_Piece], Iterable[T]]) -> dict[T, int]:
+    said: dict[T, float] = {}
     for field, text in (
         (TITLE, record.title),
         (TAGS, " ".join((*record.tags, *record.impact, record.id))),
@@ -64,9 +79,9 @@ def weights(record: Record) -> dict[int, int]:
         length = sum(piece.length * times for piece, times in pieces)
         each = field.weight / (1 - B + B * length / field.length)
         for piece, times in pieces:
-            for number in piece.numbers:
-                said[number] = said.get(number, 0.0) + each * times
-    return {number: round(SCALE * much / (much + K1)) for number, much in said.items()}
+            for term in terms(piece):
+                said[term] = said.get(term, 0.0) + each * times
+    return {term: round(SCALE * much / (much + K1)) for term, much in said.items()}
 
 
 def vocabulary(record: Record) -> set[str]:
@@ -83,6 +98,7 @@ def spellings(record: Record) -> set[str]:
 
 
 class _Piece(NamedTuple):
+    terms: tuple[str, ...]
     numbers: tuple[int, ...]
     words: tuple[str, ...]
     spelled: tuple[str, ...]
@@ -96,7 +112,8 @@ def _numbers(piece: str) -> _Piece:
     terms = ranked_terms(piece)
     words = tuple(term for term in terms if len(term) >= SHORTEST and term.isascii() and term.isalpha())
     spelled = tuple(folded(run) for run, unspaced in runs(piece) if not unspaced)
-    return _Piece(tuple(map(key, terms)), words, spelled, sum(len(term) > 1 or term < FIRST_CJK for term in terms))
+    length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
+    return _Piece(tuple(terms), tuple(map(key, terms)), words, spelled, length)
 
 
 def rarity(frequency: int, total: int) -> float:

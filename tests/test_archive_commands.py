@@ -7,6 +7,7 @@ import pytest
 from command_line import run
 from sessions import Session
 
+from kb.decision import Decision
 from kb.hosts import events
 from kb.knowledge.session import keeping as saving
 from kb.sessions.lint import troubles
@@ -129,7 +130,7 @@ def test_the_transcript_is_given_once(root: Path, path: str) -> None:
 # -- prompts ---------------------------------------------------------------------------------------
 
 
-def prompt(root: Path, path: str, text: str) -> events.Reply:
+def prompt(root: Path, path: str, text: str) -> Decision:
     payload = {"session_id": "s-1", "transcript_path": path, "prompt": text, "cwd": "/tmp/shop"}
     return events.answered("UserPromptSubmit", payload, str(root))
 

@@ -608,6 +608,34 @@ def test_a_path_that_vanished_is_reported_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("extra", "known", "expected"),
+    [
+        ({}, {}, []),
+        ({"fixed_by": "abc1234", "regression_test": "src/app.py::test_it"}, True, []),
+        ({"fixed_by": "abc1234", "regression_test": "src/app.py"}, False, ["fix"]),
+        ({"fixed_by": "abc1234", "regression_test": "src/gone.py"}, True, ["fix"]),
+        ({"fixed_by": "abc1234"}, True, ["fix"]),
+    ],
+)
+def test_a_fix_is_looked_for(extra: Any, known: bool, expected: list[str]) -> None:
+    one = record("P001", scope="project/shop", extra=extra)
+    assert rules(one, trees={"shop": frozenset({"src/app.py"})}, fixes={one.path: known} if extra else {}) == expected
+
+
+def test_the_commit_of_a_fix_is_looked_for_in_the_project(root: Path, kb: KnowledgeBase) -> None:
+    (root / "kb.toml").write_text('project = "kb"\n')
+    head = git(root, "rev-parse", "HEAD").strip()
+    for number, commit in enumerate((head, head[:9], "0" * 40, "--all", "HEAD"), 1):
+        one = record(f"P00{number}", scope="project/kb", extra={"fixed_by": commit, "regression_test": "kb.toml"})
+        place = root / one.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(render(one), encoding="utf-8")
+    with KnowledgeBase(str(root), {}, kb.now) as opened:
+        fixes = [finding for finding in opened.check() if finding.rule == "fix"]
+    assert [finding.path.rpartition("/")[2][:4] for finding in fixes] == ["P003", "P004", "P005"]
+
+
+@pytest.mark.parametrize(
     ("fields", "expected"),
     [
         ({"date": "2024-11-20"}, []),

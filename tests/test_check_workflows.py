@@ -36,6 +36,16 @@ def gitlab() -> dict[Any, Any]:
     return value
 
 
+WIKI = {".github/workflows/kb-wiki.yml": "", ".gitlab/kb-wiki.yml": "https://gitlab.com/a/b.git"}
+"""The workflows that build the wiki, with a remote of their host."""
+
+
+def publishing(path: str) -> dict[Any, Any]:
+    """Return the workflow *path*, which builds the wiki."""
+    value: dict[Any, Any] = yaml.safe_load(workflows(WIKI[path])[path])
+    return value
+
+
 def scripts(value: object) -> Iterator[str]:
     """Yield every shell script in a workflow."""
     if isinstance(value, dict):
@@ -52,9 +62,11 @@ def scripts(value: object) -> Iterator[str]:
 
 
 def test_each_host_gets_its_files() -> None:
-    assert sorted(workflows()) == [".github/workflows/kb.yml", ".pre-commit-config.yaml"]
+    ours = [".github/workflows/kb-wiki.yml", ".github/workflows/kb.yml", ".pre-commit-config.yaml"]
+    theirs = [".gitlab/kb-ci.yml", ".gitlab/kb-wiki.yml", ".pre-commit-config.yaml"]
+    assert sorted(workflows()) == ours
     assert sorted(workflows("git@github.com:a/b")) == sorted(workflows())
-    assert sorted(workflows("https://GitLab.example/a/b")) == [".gitlab/kb-ci.yml", ".pre-commit-config.yaml"]
+    assert sorted(workflows("https://GitLab.example/a/b")) == theirs
 
 
 @pytest.mark.parametrize("remote", ["", "git@github.com:a/b", "https://gitlab.example/a/b", "git@gitlab.com:a/b.git"])
@@ -93,12 +105,32 @@ def test_no_word_of_a_stranger_is_pasted_into_a_script() -> None:
     assert not [script for script in scripts(github()) if "${{" in script]
 
 
+@pytest.mark.parametrize("path", WIKI)
+def test_the_wiki_is_published_only_where_a_person_said_so(path: str) -> None:
+    workflow = publishing(path)
+    jobs = workflow.get("jobs", workflow)
+    publish, preview = jobs.get("publish", jobs.get("pages")), jobs.get("preview", jobs.get("kb-wiki-preview"))
+    asked = str(publish.get("if", "")) + str(publish.get("rules", ""))
+    assert "KB_WIKI ==" in asked and "publish" in asked
+    assert preview.get("permissions", {"contents": "read"}) == {"contents": "read"}
+    assert workflow.get("permissions", {}) == {} and "pull_request_target" not in str(workflow.get(True, ""))
+    assert "secrets." not in str(workflow) and not [one for one in scripts(workflow) if "${{" in one]
+    uses = [step["uses"] for job in jobs.values() if "steps" in job for step in job["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", one) for one in uses)
+
+
+def test_the_job_that_publishes_sees_no_file_of_the_repository() -> None:
+    publish = publishing(".github/workflows/kb-wiki.yml")["jobs"]["publish"]
+    assert publish["permissions"] == {"pages": "write", "id-token": "write"}
+    assert [step["uses"] for step in publish["steps"]] == ["actions/deploy-pages@v4"]
+
+
 def test_actions_are_pinned_by_their_major_version() -> None:
     uses = [step["uses"] for job in github()["jobs"].values() for step in job["steps"] if "uses" in step]
     assert uses and all(re.fullmatch(r"actions/[\w-]+@v\d+", one) for one in uses)
 
 
-@pytest.mark.parametrize("script", [*scripts(github()), *scripts(gitlab())])
+@pytest.mark.parametrize("script", [*scripts(github()), *scripts(gitlab()), *scripts([*map(publishing, WIKI)])])
 def test_every_script_is_one(script: str) -> None:
     done = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr

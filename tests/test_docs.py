@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from docs import generate
+from docs import generate, spoken
 from kb.cli import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
@@ -54,6 +54,10 @@ RECORDS = [example for example in examples("kb") if example[1][:2] == ["write", 
 def test_a_generated_page_is_fresh(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page == generate.pages()[name], "run: make docs"
+
+
+def test_the_words_of_the_wiki_are_fresh() -> None:
+    assert spoken.PATH.read_text("utf-8") == spoken.script(), "run: make docs"
 
 
 @pytest.mark.parametrize(("path", "command"), list(generate.commands()))
@@ -134,6 +138,6 @@ def test_a_stale_page_is_named(
 ) -> None:
     monkeypatch.setattr(generate, "FOLDER", tmp_path)
     assert generate.main(["--check"]) == 1
-    assert "docs/commands.md is stale" in capsys.readouterr().out
+    assert "commands.md is stale" in capsys.readouterr().out
     assert generate.main([]) == 0
     assert generate.main(["--check"]) == 0

@@ -2,18 +2,18 @@
 
 import json
 import os
+import re
 import stat
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from conftest import DAY, git
 from talk import ZH, transcript
 
-from kb import doctor
-from kb.cli.doctor import command
+from kb import doctor, settingsfile
 from kb.hosts import claude, events, install
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.failures import Failure
@@ -61,7 +61,7 @@ def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
 
 def put_hooks(environment: dict[str, str], program: str) -> Path:
     path = Path(environment["HOME"], ".claude", "settings.json")
-    install.apply(install.installation(claude, str(path), program, environment), environment)
+    settingsfile.apply(install.installation(claude, str(path), program, environment), environment)
     return path
 
 
@@ -84,7 +84,8 @@ def test_a_good_knowledge_base_passes(filled: Path, environment: dict[str, str],
     assert set(outcomes) - states(outcomes, doctor.OK) == set()
     assert [o.remedy for o in outcomes.values()] == [None] * len(doctor.CHECKS)
     assert (git(filled, "rev-parse", "HEAD"), sorted(os.listdir(filled / ".kb"))) == before, "looking changes nothing"
-    assert str(outcomes["hook line"].said).endswith("kb-hook subagent-start runs")
+    said = str(outcomes["hook line"].said)
+    assert said.startswith("9 lines run: session-start ") and re.search(r"user-prompt \d+ ms", said)
 
 
 def test_every_failure_has_one_remedy() -> None:
@@ -294,7 +295,7 @@ def test_hooks_that_are_not_there_or_not_whole(filled: Path, environment: dict[s
     del settings["hooks"]["PreCompact"]
     path.write_text(json.dumps(settings))
     outcome = examined(filled, environment)["hooks"]
-    assert outcome.state == doctor.FAILED and "PreCompact" in str(outcome.said)
+    assert outcome.state == doctor.NOTE and "PreCompact" in str(outcome.said)
     path.write_text("{")
     assert "settings.json" in str(examined(filled, environment)["hooks"].said) + path.name
 
@@ -306,8 +307,9 @@ def test_the_installed_line_is_run(
     put_hooks(environment, program(tmp_path, f'cat > {tmp_path}/payload; echo "$@" >> {tmp_path}/words; {script}'))
     outcome = examined(filled, environment)["hook line"]
     assert outcome.state == doctor.FAILED and f"ends with {code}" in str(outcome.said)
-    assert (tmp_path / "words").read_text() == "subagent-start\n", "once, and with an event that writes nothing"
-    assert json.loads((tmp_path / "payload").read_text())["hook_event_name"] == "SubagentStart"
+    assert (tmp_path / "words").read_text() == "session-start\n", "the first that fails is told"
+    payload = json.loads((tmp_path / "payload").read_text())
+    assert payload["hook_event_name"] == "SessionStart" and payload["cwd"] != str(filled), "what writes, writes nowhere"
 
 
 def test_a_program_that_is_gone_is_found(filled: Path, environment: dict[str, str]) -> None:
@@ -320,9 +322,44 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
 ) -> None:
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
-    install.apply(install.installation(claude, str(path), alien, environment), environment)
+    settingsfile.apply(install.installation(claude, str(path), alien, environment), environment)
     assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    names = ("codex", "gemini", "copilot", "cursor", "opencode")
+    environment |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    calls = program(tmp_path, "cat >/dev/null; [ $1 = stop ] && echo '{\"a\": 1}' || echo '{}'")
+    for name in names:
+        host = install.host_named(name)
+        path = host.settings_file("", environment)
+        settingsfile.apply(install.installation(host, path, calls, environment), environment)
+    outcomes = examined(filled, environment)
+    assert all(name in str(outcomes["hooks"].said) for name in names)
+    told = str(outcomes["hook line"].said)
+    assert re.search(r"stop@gemini \d+ ms {…}", told) and re.search(r"messages@opencode \d+ ms(,|$)", told)
+    Path(calls).write_text("#!/bin/sh\ncat >/dev/null; echo no json\n")
+    assert "no JSON object" in str(examined(filled, environment)["hook line"].said)
+
+
+def test_what_sessions_hold_that_kb_does_not_know_is_counted(
+    filled: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = Path(transcript(tmp_path / "t.jsonl", "好的。"))
+    with KnowledgeBase(str(filled), environment) as kb:
+        kb.save_session(str(path), session="s-9", folder=str(tmp_path))
+    assert examined(filled, environment)["transcripts"].state == doctor.OK
+    with path.open("a") as file:
+        file.write(
+            '{"type": "new-thing"}\n' * 3
+            + '{"timestamp": "x", "type": "event_msg", "payload": {"type": "odd"}}\n{"half'
+        )
+    outcome = examined(filled, environment)["transcripts"]
+    assert outcome.state == doctor.NOTE
+    assert "new-thing (3×)" in str(outcome.said) and "codex event_msg odd (1×)" in str(outcome.said)
+    path.write_text(path.read_text().replace('"type": "new-thing"', "broken").replace('"odd"', '"error"'))
+    assert "3 lines" in str(examined(filled, environment)["transcripts"].said)
 
 
 # -- the model -------------------------------------------------------------------------------------
@@ -347,11 +384,11 @@ def test_the_command_prints_each_check_and_its_remedy(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (filled / "kb.toml").write_text(f'language = "{language}"\n')
-    done = CliRunner().invoke(command, [])
-    assert done.exit_code == 0 and done.stdout.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
-    assert "    → " in done.stdout and "kb hooks install claude" in done.stdout
+    done = run(tmp_path, "doctor")
+    assert done.code == 0 and done.out.count("\n") == len(doctor.CHECKS) + 1, "the hooks are a note"
+    assert "    → " in done.out and "kb hooks install claude" in done.out
     events.remember_failure(str(filled), "Stop", ValueError("x"))
-    done = CliRunner().invoke(command, ["--json"])
-    rows = {row["name"]: row for row in json.loads(done.stdout)}
-    assert done.exit_code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
-    assert CliRunner().invoke(command, ["--fix"]).exit_code == 0
+    done = run(tmp_path, "doctor", "--json")
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert done.code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
+    assert run(tmp_path, "doctor", "--fix").code == 0

@@ -105,6 +105,12 @@ def test_the_forms_fit_the_situations_and_the_use_of_the_context(root: Path, pat
         assert run(root, "form", *words).code == 2
 
 
+@pytest.mark.parametrize("limit", [60, 120, 300])
+def test_a_compact_form_can_be_shorter(root: Path, path: str, limit: int) -> None:
+    text = run(root, "form", "compact", path, "--limit", str(limit)).out
+    assert 0 < count(text) <= limit and troubles(text)[0] == "compact"
+
+
 def test_secrets_stand_in_no_form(root: Path, tmp_path: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     session = Session(f"deploy with {token}")

@@ -83,7 +83,8 @@ def test_many_commits_are_those_that_git_makes_one_by_one(tmp_path: Path, form: 
 
 def test_one_who_waits_loads_little(root: Path) -> None:
     code = (
-        "import os, sys\nfrom kb.candidate import Candidate\nfrom kb.knowledge import KnowledgeBase, group\n"
+        "import os, sys\nfrom kb.candidate import Candidate\nfrom kb.knowledge import KnowledgeBase\n"
+        "from kb.knowledge.write import group\n"
         "group.Waiting.answered_meanwhile = lambda _: []\n"
         "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
         "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.knowledge.write.candidates'))))\n"

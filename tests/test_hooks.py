@@ -16,8 +16,10 @@ from conftest import git
 from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb import hosts
+from kb.decision import Decision
 from kb.hosts import claude, events
 from kb.knowledge import KnowledgeBase, failures
+from kb.knowledge.session import keeping
 from kb.text import tokens
 
 EVENTS = {
@@ -254,6 +256,38 @@ def test_a_sub_agent_without_a_transcript_of_its_own_is_its_parent(host: Host, t
     assert host.send("stop", "s1", path).message == "", "the pause of the one is the pause of the other"
 
 
+def test_what_a_sub_agent_found_stands_in_the_forms_of_its_session(host: Host, tmp_path: Path) -> None:
+    main, agent = transcript(tmp_path / "main.jsonl", "好的。"), transcript(tmp_path / "agent.jsonl", ZH)
+    more = {"agent_id": "a1", "agent_type": "Explore", "agent_transcript_path": agent}
+    host.send("subagent-stop", "s1", main, **more)
+    active = host.root / ".kb" / "active" / "s1"
+    assert "FastAPI" in (active / "compact.md").read_text("utf-8")
+    assert (active / "expanded.md").read_text("utf-8").count("## a1 · ") == 1
+    add(agent, EN)
+    host.send("subagent-stop", "s1", main, **{**more, "agent_id": "a2"})
+    host.send("subagent-stop", "s1", main, **more)
+    expanded = (active / "expanded.md").read_text("utf-8")
+    assert (expanded.count("## a1 · "), expanded.count("## a2 · ")) == (1, 1), "one section for each agent"
+    restored = host.send("session-start", "s1", main, source="compact").context
+    assert "FastAPI" in restored and "Sanitizer" in restored, "the agent that goes on knows what its helpers found"
+    host.send("pre-compact", "s1", main)
+    (archive,) = (path for path in (host.root / "content" / "sessions").iterdir() if path.is_dir())
+    told = json.loads((archive / "hui-output.json").read_text("utf-8"))
+    assert json.dumps(told, ensure_ascii=False).count("FastAPI") > 0
+    assert len(host.kb().records()) == 2
+
+
+def test_a_sub_agent_whose_session_has_ended_opens_it_no_more(host: Host, tmp_path: Path) -> None:
+    main, agent = transcript(tmp_path / "main.jsonl", "好的。"), transcript(tmp_path / "agent.jsonl", ZH)
+    host.send("subagent-stop", "s1", main, agent_id="a1", agent_transcript_path=agent)
+    host.send("session-end", "s1", main)
+    add(agent, EN)
+    with host.kb() as kb:
+        keeping.save(kb, agent, session="s1", agent="a1", archive=False)
+        assert len(kb.records()) == 2
+    assert not (host.root / ".kb" / "active" / "s1").exists()
+
+
 # -- whatever comes --------------------------------------------------------------------------------
 
 PAYLOADS: list[bytes] = [
@@ -395,14 +429,14 @@ def test_a_damaged_index_loses_nothing(host: Host, tmp_path: Path, where: int) -
 
 @pytest.mark.parametrize("event", EVENTS.values())
 def test_the_host_gets_only_what_it_takes(event: str) -> None:
-    reply = events.Reply("长" * 30_000, "字" * 30_000)
-    output = json.loads(claude.rendered(event, reply))
+    reply = Decision(context="长" * 30_000, message="字" * 30_000)
+    output = json.loads(claude.rendered(event, reply, {}))
     assert len(output["systemMessage"]) == 10_000
     speaks = event in ("SessionStart", "UserPromptSubmit", "SubagentStart")
     assert ("hookSpecificOutput" in output) == speaks
     if speaks:
         assert output["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "长" * 10_000}
-    assert claude.rendered(event, events.Reply()) == ""
+    assert claude.rendered(event, Decision(), {}) == ""
 
 
 def test_failures_are_kept_in_a_ring(root: Path) -> None:

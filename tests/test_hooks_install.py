@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.cli.hooks import command
+from kb import jsontext, settingsfile
 from kb.errors import BadInput, UnknownId
-from kb.hosts import EVENTS, claude, install, jsontext
+from kb.hosts import EVENTS, claude, install
 
 PROGRAM = "/opt/my tools/bin/kb-hook"
 
@@ -65,17 +65,17 @@ def written(path: Path, text: str | None) -> bytes | None:
     return text.encode()
 
 
-def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> install.Change:
+def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> settingsfile.Change:
     change = install.installation(claude, str(path), program, environment)
     if change.is_one:
-        install.apply(change, environment)
+        settingsfile.apply(change, environment)
     return change
 
 
-def remove_hooks(path: Path, environment: dict[str, str]) -> install.Change:
-    change = install.removal(str(path), environment)
+def remove_hooks(path: Path, environment: dict[str, str]) -> settingsfile.Change:
+    change = install.removal(claude, str(path), environment)
     if change.is_one:
-        install.apply(change, environment)
+        settingsfile.apply(change, environment)
     return change
 
 
@@ -134,8 +134,8 @@ def test_hooks_of_another_place_are_replaced(path: Path, environment: dict[str, 
     before = written(path, ALIEN)
     install_hooks(path, environment, "/old/venv/bin/kb-hook")
     install_hooks(path, environment)
-    assert {shlex.split(hook.command)[0] for hook in install.hooks_in(str(path))} == {PROGRAM}
-    assert len(install.hooks_in(str(path))) == len(claude.TIMEOUTS)
+    assert {shlex.split(hook.command)[0] for hook in install.hooks_in(claude, str(path))} == {PROGRAM}
+    assert len(install.hooks_in(claude, str(path))) == len(claude.TIMEOUTS)
     remove_hooks(path, environment)
     assert path.read_bytes() == before
 
@@ -147,8 +147,8 @@ def test_a_hook_that_somebody_took_out_comes_back(path: Path, environment: dict[
     now["hooks"]["SessionStart"][0]["hooks"].insert(0, {"type": "command", "command": "echo mine"})
     path.write_text(json.dumps(now))
     install_hooks(path, environment)
-    assert {hook.event for hook in install.hooks_in(str(path))} == set(claude.TIMEOUTS)
-    assert len(install.hooks_in(str(path))) == len(claude.TIMEOUTS) and "echo mine" in path.read_text()
+    assert {hook.event for hook in install.hooks_in(claude, str(path))} == set(claude.TIMEOUTS)
+    assert len(install.hooks_in(claude, str(path))) == len(claude.TIMEOUTS) and "echo mine" in path.read_text()
     remove_hooks(path, environment)
     assert json.loads(path.read_text()) == {
         "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo mine"}]}]}
@@ -178,7 +178,7 @@ def test_a_link_stays_a_link_and_rights_stay_rights(path: Path, environment: dic
     path.parent.mkdir(parents=True)
     path.symlink_to(real)
     install_hooks(path, environment)
-    assert path.is_symlink() and install.hooks_in(str(real)) and real.stat().st_mode & 0o777 == 0o640
+    assert path.is_symlink() and install.hooks_in(claude, str(real)) and real.stat().st_mode & 0o777 == 0o640
     remove_hooks(path, environment)
     assert path.is_symlink() and real.read_text() == ALIEN
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_put_in_place_leaves_nothing_behind(path: Path, environme
     change = install.installation(claude, str(path), PROGRAM, environment)
     (path / "in the way").mkdir(parents=True)
     with pytest.raises(OSError):
-        install.apply(change, environment)
+        settingsfile.apply(change, environment)
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -222,7 +222,7 @@ def test_settings_stand_where_the_host_looks(tmp_path: Path) -> None:
     assert claude.settings_file("/p", {"HOME": "/h"}) == "/p/.claude/settings.json"
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)
-    assert install.project_around(str(tmp_path / "a" / "b")) == str(tmp_path)
+    assert settingsfile.project_around(str(tmp_path / "a" / "b")) == str(tmp_path)
 
 
 # -- JSON as text ----------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_any_settings_survive(others: dict[str, object], hooks: object, indent: 
     value = others if hooks is None else {"hooks": hooks, **others}
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_)
     wanted = install.wanted(claude, PROGRAM)
-    there = install.with_hooks(text, wanted)
+    there = install.with_hooks(claude, text, wanted)
     assert list(json.loads(there)) == [*value, *(["hooks"] if hooks is None else [])]
     for event in claude.TIMEOUTS:
         mine = json.loads(there)["hooks"][event]
@@ -261,8 +261,7 @@ def test_any_settings_survive(others: dict[str, object], hooks: object, indent: 
 
 
 def run(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(command, list(words))
-    return done.exit_code, done.stdout, done.stderr
+    return command_line.run(Path.cwd(), "hooks", *words)
 
 
 def test_the_command_shows_what_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,11 +274,11 @@ def test_the_command_shows_what_it_changes(tmp_path: Path, monkeypatch: pytest.M
     assert f"+++ {path}" in out and re.search(r"^\+ +\"command\": \".*kb-hook stop\"", out, re.MULTILINE)
     assert not [row for row in out.splitlines() if row.startswith("-") and not row.startswith("---") and "]" not in row]
     assert run("install", "claude")[1] == out
-    assert run("install", "claude")[1] == "" and install.hooks_in(str(path))
-    code, out, _ = run("show", "--json")
+    assert run("install", "claude")[1] == "" and install.hooks_in(claude, str(path))
+    code, out, _ = run("status", "--json")
     assert sorted(row["event"] for row in json.loads(out)) == sorted(claude.TIMEOUTS)
     assert run("uninstall", "claude")[0] == 0 and path.read_bytes() == before
-    assert run("show")[1] == ""
+    assert run("status")[1] == ""
 
 
 def test_the_project_has_settings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,4 +308,4 @@ def test_a_time_that_is_no_number_of_seconds_is_none(path: Path, number: str) ->
     path.parent.mkdir(parents=True)
     entry = f'{{"type": "command", "command": "kb-hook stop", "timeout": {number}}}'
     path.write_text(f'{{"hooks": {{"Stop": [{{"hooks": [{entry}]}}]}}}}')
-    assert [hook.timeout for hook in install.hooks_in(str(path))] == [0]
+    assert [hook.timeout for hook in install.hooks_in(claude, str(path))] == [0]

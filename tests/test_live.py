@@ -11,8 +11,8 @@ import pytest
 from sessions import Session
 from timing import within
 
+from kb.decision import Decision
 from kb.hosts import EVENTS, claude
-from kb.hosts.events import Reply
 from kb.hosts.quick import lines_in, says_nothing
 
 HOOK = "from kb.hosts import main; main()"
@@ -128,8 +128,9 @@ def test_what_is_short_enough_or_strange_stays(root: Path, tool: str, response: 
 
 
 def test_no_key_is_printed_that_the_host_does_not_list() -> None:
+    decision = Decision(context="told", updated_input={"a": 1}, updated_output={"a": 1})
     for event, listed in {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput", "Stop": ""}.items():
-        output = json.loads(claude.rendered(event, Reply("told", "", {"a": 1})) or "{}")
+        output = json.loads(claude.rendered(event, decision, {}) or "{}")
         said = output.get("hookSpecificOutput", {})
         assert set(said) == ({"hookEventName", "additionalContext", listed} if listed else set())
 

@@ -32,16 +32,16 @@ ANY = st.text(max_size=60)
         ("", 0, 0),
         ("hello world", 2, 3),
         ("选用数据库", 5, 5),
-        ("选用 PostgreSQL 作为数据库", 8, 10),
-        ("使用Python3开发", 5, 6),
-        ("don't re-use v1.2.3", 3, 5),
-        ("src/kb/front.py", 1, 4),
-        ("snake_case __init__", 2, 5),
-        ("，。！？ ... --- !!!", 0, 4),
-        ("🎉🎉 done", 1, 2),
-        ("こんにちは 안녕", 7, 8),
-        ("𠀀𠀁", 2, 2),
-        ("مرحبا بالعالم", 2, 4),
+        ("选用 PostgreSQL 作为数据库", 8, 11),
+        ("使用Python3开发", 5, 7),
+        ("don't re-use v1.2.3", 3, 14),
+        ("src/kb/front.py", 1, 7),
+        ("snake_case __init__", 2, 7),
+        ("，。！？ ... --- !!!", 0, 11),
+        ("🎉🎉 done", 1, 4),
+        ("こんにちは 안녕", 7, 10),
+        ("𠀀𠀁", 2, 5),
+        ("مرحبا بالعالم", 2, 16),
     ],
 )
 def test_count_and_tokens(text: str, words: int, estimate: int) -> None:
@@ -52,7 +52,7 @@ def test_count_and_tokens(text: str, words: int, estimate: int) -> None:
 @given(ANY, ANY)
 def test_counts_add_up_over_lines(one: str, other: str) -> None:
     assert count(f"{one}\n{other}") == count(one) + count(other)
-    assert max(tokens(one), tokens(other)) <= tokens(one + other) <= tokens(one) + tokens(other)
+    assert max(tokens(one), tokens(other)) <= tokens(one + other) <= tokens(one) + tokens(other) + 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from command_line import run
 from sessions import Session, numbered
 
+from kb.decision import Decision
 from kb.hosts import events
 from kb.knowledge import KnowledgeBase
 from kb.sessions.usage import Usage, band, usage_in, window_of
@@ -101,7 +102,7 @@ class Agent:
         self.session.idle(10)
         self.session.call("Bash", "log\n" * 30_000, command="make")
 
-    def prompt(self, percent: float, event: str = "UserPromptSubmit", **more: Any) -> events.Reply:
+    def prompt(self, percent: float, event: str = "UserPromptSubmit", **more: Any) -> Decision:
         self.session.step(used=round(percent * 2000))
         self.session.write(self.path)
         payload = {"session_id": "s-1", "transcript_path": str(self.path), "prompt": "go on please",
@@ -121,10 +122,10 @@ def agent(root: Path, tmp_path: Path) -> Agent:
 
 
 def test_at_70_percent_the_agent_is_told_once_that_there_is_room(agent: Agent) -> None:
-    assert agent.prompt(69) == events.Reply()
+    assert agent.prompt(69) == Decision()
     told = agent.prompt(71).context
     assert "71% of the context" in told and "58,000 tokens are free" in told
-    assert agent.prompt(72) == agent.prompt(40) == agent.prompt(75) == events.Reply()
+    assert agent.prompt(72) == agent.prompt(40) == agent.prompt(75) == Decision()
 
 
 def test_at_85_percent_the_session_is_pruned_and_the_report_written(agent: Agent) -> None:
@@ -133,7 +134,7 @@ def test_at_85_percent_the_session_is_pruned_and_the_report_written(agent: Agent
     text = agent.report().read_text()
     assert "**Trigger**: context use 86%" in text and "| Deduplication | 2 repeated reads |" in text
     assert (agent.root / ".kb" / "dcp-report.md").read_text() == text
-    assert agent.prompt(87) == events.Reply() and agent.archives() == []
+    assert agent.prompt(87) == Decision() and agent.archives() == []
 
 
 def test_above_95_percent_the_session_is_archived_and_the_person_told_how_to_go_on(agent: Agent) -> None:
@@ -142,7 +143,7 @@ def test_above_95_percent_the_session_is_archived_and_the_person_told_how_to_go_
     text = (agent.root / "content" / "sessions" / name / "dcp-report.md").read_text()
     assert "**Trigger**: before archiving" in text and "| Deduplication | 2 repeated reads |" in text
     assert f"继续{name}" in told.message and name in told.context
-    assert agent.prompt(97) == events.Reply() and agent.archives() == [name]
+    assert agent.prompt(97) == Decision() and agent.archives() == [name]
 
 
 def test_after_a_compaction_the_lights_are_lit_again(agent: Agent) -> None:
@@ -158,18 +159,18 @@ def test_at_the_end_of_a_turn_the_same_is_done(agent: Agent) -> None:
 def test_a_session_that_works_alone_hears_of_its_context_at_a_tool_call(agent: Agent) -> None:
     more = {"tool_name": "Grep", "tool_input": {}, "tool_response": {"content": "x"}}
     assert "71% of the context" in agent.prompt(71, "PostToolUse", **more).context
-    assert agent.prompt(72, "PostToolUse", **more) == events.Reply()
-    assert agent.prompt(97, "PreToolUse", **more) == events.Reply() and agent.archives() == []
+    assert agent.prompt(72, "PostToolUse", **more) == Decision()
+    assert agent.prompt(97, "PreToolUse", **more) == Decision() and agent.archives() == []
 
 
 def test_what_a_host_measured_goes_before_the_transcript(agent: Agent) -> None:
-    assert agent.prompt(71, context_usage_percent=10) == events.Reply()
+    assert agent.prompt(71, context_usage_percent=10) == Decision()
     assert "80% of the context" in agent.prompt(10, context_tokens=160, context_window_size=200).context
 
 
 def test_broken_settings_do_not_keep_the_prompt_from_its_answer(agent: Agent) -> None:
     (agent.root / "dcp-config.yaml").write_text("dcp: [\n")
-    assert agent.prompt(86) == events.Reply()
+    assert agent.prompt(86) == Decision()
     failures = run(agent.root, "doctor", "--json").out
     assert "dcp-config.yaml" in failures
 
@@ -177,4 +178,4 @@ def test_broken_settings_do_not_keep_the_prompt_from_its_answer(agent: Agent) ->
 def test_without_a_transcript_nothing_is_said(kb: KnowledgeBase) -> None:
     for path in ("", "/nowhere/t.jsonl", os.sep):
         payload = {"session_id": "s-1", "transcript_path": path, "prompt": "go on please"}
-        assert events.answered("UserPromptSubmit", payload, kb.root) == events.Reply()
+        assert events.answered("UserPromptSubmit", payload, kb.root) == Decision()

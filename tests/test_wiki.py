@@ -19,12 +19,14 @@ from kb.knowledge.story import Story, Version
 from kb.knowledge.write.inbox import Held
 from kb.record import Candidate, Evidence, Record, Section, Status
 from kb.text import one_line
+from kb.wiki.chunks import chunks
 from kb.wiki.files import file_names
 from kb.wiki.graph import edges, graph_data
 from kb.wiki.markup import anchors, cited, code, link, plain, table
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
+from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
 from kb.words import say
 
@@ -80,7 +82,7 @@ def html_of(page: Page, known: Made) -> str:
         assert uri in known or uri in known.files, f"{page.uri}: {uri}"
         return os.path.relpath(uri, os.path.dirname(page.uri))
 
-    return rendered(page.parts, target, named, page.searched).html
+    return rendered(page.parts, target, named).html
 
 
 def facts(page: Page, known: Made) -> dict[str, str]:
@@ -178,7 +180,7 @@ def test_a_record_page_says_all_it_knows() -> None:
     page = known["anchors/projects/shop/D002.md"]
     seen = Seen(html_of(page, known))
     assert seen.headings[:2] == ["[D002] 用 FastAPI | 管道", "决策"]
-    assert page.parts[1].index("✅ 生效") < page.parts[1].index("决策") < page.parts[1].index("shop")
+    assert page.parts[1].index("✅</span> 生效") < page.parts[1].index("决策") < page.parts[1].index("shop")
     for word in ("2026-05-03", "#后端", "#a|b"):
         assert word in page.parts[1]
     told = facts(page, known)
@@ -306,9 +308,19 @@ def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
     seen = Seen(html_of(known["anchors/projects/shop/D001.md"], known))
     assert "https://github.com/o/r/blob/HEAD/src/a%20b.py" in seen.hrefs
     assert "https://github.com/o/r/edit/main/content/D001-x.md" in seen.hrefs
-    assert len([href for href in seen.hrefs if "github" in href]) == 2
+    assert "https://github.com/o/r/issues/new?title=shop%3AD001%20A%20title" in seen.hrefs
+    assert len([href for href in seen.hrefs if "github" in href]) == 3
     plain_page = made(one)["anchors/projects/shop/D001.md"].text
     assert "https:" not in plain_page and "kb edit shop:D001" in plain_page
+
+
+def test_a_pitfall_says_what_fixed_it_and_what_keeps_it_from_coming_back() -> None:
+    fixed = {"fixed_by": "ab12cd", "regression_test": "tests/test_x.py"}
+    told = Story(code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    known = made(record("P001", scope="project/shop", extra=fixed), story=told)
+    page = known["anchors/projects/shop/P001.md"]
+    assert facts(page, known)["Fixed by"] == "ab12cd" and facts(page, known)["Regression test"] == "tests/test_x.py"
+    assert "https://github.com/o/r/commit/ab12cd" in Seen(html_of(page, known)).hrefs
 
 
 def test_what_people_wrote_stands_in_a_frame_that_no_text_can_open() -> None:
@@ -341,7 +353,8 @@ def test_citations_resolve_in_scope_then_globally_then_across() -> None:
 def test_every_status_has_its_mark(status: str, language: str) -> None:
     mark = {"proposed": "⚠️", "accepted": "✅"}.get(status, "❌")
     known = made(record("D001", status=status), language=language)
-    assert f'<span class="kb-status kb-{status}">{mark} ' in known["anchors/global/D001.md"].parts[1]
+    shown = known["anchors/global/D001.md"].parts[1]
+    assert f'<span class="kb-status kb-{status}"><span class="kb-sign">{mark}</span> ' in shown
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -394,7 +407,7 @@ def test_home_counts_and_says_what_waits_for_a_person() -> None:
     seen = Seen(html_of(known["index.md"], known))
     assert "Records: 23" in seen.text and "Sessions" not in seen.text
     assert seen.cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
-    assert seen.headings[1:] == ["For a person to decide", "Newest", "Timeline", "For other programs"]
+    assert seen.headings[1:] == ["For a person to decide", "Records", "Newest", "By month", "For other programs"]
     assert "22 records to be verified" in seen.text and "1 errors that kb check finds" in seen.text
     assert "statuses.md#to-be-verified" in seen.hrefs and "reviews.md" not in seen.hrefs
     assert seen.text.index("C001 settled") > seen.text.index("Newest")
@@ -443,7 +456,7 @@ def test_health_names_the_record_the_finding_and_the_next_step() -> None:
     ]
     known = made(record("D001", path="a.md"), findings=found)
     seen = Seen(html_of(known["health.md"], known))
-    assert seen.headings == ["Health", "Errors (1)", "Warnings (1)"]
+    assert seen.headings == ["Health", "Errors (1)", "Warnings (1)", "Orphans (1)"]
     assert seen.cells[4:8] == ["b.md:1", "lost", "find it", "lost"]
     assert "anchors/global/D001.md" in seen.hrefs
     assert not seen.tags - TAGS
@@ -469,6 +482,25 @@ def test_an_empty_knowledge_base_has_a_wiki() -> None:
     assert "Nothing to complain of." in known["health.md"].text
 
 
+def test_the_views_are_those_of_the_memory_and_lead_to_the_lists() -> None:
+    known = made(
+        record("U001", "Tabs", decision="Use tabs. Always."), record("D001"), record("P001", "burnt"),
+        sessions=(Archived("s"),),
+    )  # fmt: skip
+    seen = Seen(html_of(known["views.md"], known))
+    said = [
+        "Seeds (种子库): by kind",
+        "Karma (业力库): by label",
+        "Preferences (偏好库)",
+        "Knowledge",
+        "Experience",
+        "Sessions",
+    ]
+    assert seen.headings == ["Views", *said]
+    assert "U001 Tabs – Use tabs." in seen.text and "恶业: Pitfall (1)" in seen.text
+    assert {"kinds/preference.md", "sessions/s.md", "sessions/index.md"} <= set(seen.hrefs)
+
+
 def test_a_session_page_shows_the_compact_form() -> None:
     known = made(
         record("D001", scope="project/shop"), sessions=(Archived("index"), Archived("b")), compact="引用 [D001]"
@@ -479,7 +511,8 @@ def test_a_session_page_shows_the_compact_form() -> None:
     assert "sessions/index-2.md" in known
     assert seen.headings == ["b", "Compact form"]
     listed = Seen(html_of(known["sessions/index.md"], known))
-    assert listed.cells[4:8] == ["index", "shop", "2026-05-03T10:10:10", "修复重复扣款"]
+    assert listed.headings == ["Sessions", "shop"]
+    assert listed.cells[3:6] == ["2026-05-03T10:10:10", "index", "修复重复扣款"]
 
 
 def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
@@ -545,12 +578,17 @@ TAGS = frozenset(
         "details",
         "summary",
         "meter",
+        "button",
         "ins",
         "del",
     }
 )
-ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-search-exclude", "data-kb-list", "data-commit"}
-ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max"}
+ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-kb-list", "data-commit"}
+ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
+ATTRIBUTES |= {"data-preset", "data-open"}
+DRAWN = {"svg", "line", "path", "circle", "rect", "text", "title"}
+"""The drawing on the first page and on the timeline has these, and no other page has any."""
+DRAWING = {"viewbox", "x1", "x2", "y1", "y2", "x", "y", "cx", "cy", "r", "d", "text-anchor", "width", "height"}
 
 
 class Seen(HTMLParser):
@@ -614,8 +652,9 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     known = made(bad, record("D002", decision="[D001]"), sessions=(Archived("s", tag, tag, title),), compact=body)
     for page in known.values():
         seen = Seen(html_of(page, known))
-        assert seen.tags <= TAGS
-        assert seen.attributes <= ATTRIBUTES
+        is_first = page.uri in ("index.md", "timeline.md")
+        assert seen.tags <= TAGS | (DRAWN if is_first else set())
+        assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
     own = Seen(html_of(known["anchors/global/D001.md"], known))
     assert "Cited by" in own.headings
@@ -676,12 +715,16 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     known = made(record("D001", decision="[D002]"), bad, story=Story({"p.md": (version,)}), today=TODAY)
     for page in known.values():
         seen = Seen(html_of(page, known))
-        assert seen.tags <= TAGS
-        assert seen.attributes <= ATTRIBUTES
+        is_first = page.uri in ("index.md", "timeline.md")
+        assert seen.tags <= TAGS | (DRAWN if is_first else set())
+        assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
     for places in permalinks(known.wiki).values():
         led = Seen(forwarding(known.wiki, "x/index.html", places, lambda n: "y.html"))
-        assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html"}
+        assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
+    for piece in chunks(Stamps(known.wiki), lambda uri: uri.replace(".md", ".html")):
+        held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', piece.make())
+        assert held and piece.path == f"data/{held[1]}.js" and json.loads(held[2])
 
 
 @pytest.mark.parametrize(

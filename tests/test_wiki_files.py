@@ -16,6 +16,7 @@ from kb.knowledge.story import Story, Version
 from kb.record import Candidate, Evidence, Record
 from kb.wiki.files import file_names, files
 from kb.wiki.hidden import hidden
+from kb.wiki.stamps import Stamps
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -23,7 +24,8 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 def written(*records: Record, published: str = "", **told: object) -> dict[str, str]:
     """Return the files beside the pages of a wiki of *records*."""
     known = made(*records, **told)  # type: ignore[arg-type]
-    return dict(files(known.wiki, {uri: uri.replace(".md", ".html") for uri in known}, published))
+    made_files = files(known.wiki, Stamps(known.wiki), {uri: uri.replace(".md", ".html") for uri in known}, published)
+    return {file.path: file.make() for file in made_files}
 
 
 def test_records_json_has_every_record_and_where_it_is() -> None:

@@ -11,7 +11,7 @@ from kb.checking.findings import Finding, Severity
 from kb.checking.schema import is_day
 from kb.checking.shelf import Opened, Shelf, finding, folders_of
 from kb.patterns import regex
-from kb.record import LIVE, Status
+from kb.record import FIXED_BY, LIVE, REGRESSION_TEST, Status
 from kb.text import clip
 from kb.words import Said, say
 
@@ -126,6 +126,26 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
 
 def _reread(one: Opened) -> Said:
     return say("read it again; if it still holds: kb confirm {id}", id=one.record.id)
+
+
+def known_fixes(shelf: Shelf) -> Iterator[Finding]:
+    """Report a fix whose commit the project does not have, and a regression test that its tree lacks (ZCLAW-60)."""
+    for one in shelf.opened:
+        commit = str(one.record.extra.get(FIXED_BY, ""))
+        if shelf.surroundings.fixes.get(one.record.path) is False:
+            message = say("the project has no commit {commit}", commit=clip(commit, 64))
+            fix = say("name the commit that fixed it, or take {key} out", key=FIXED_BY)
+            yield finding("fix", one, message, fix, key=FIXED_BY)
+        test = str(one.record.extra.get(REGRESSION_TEST, ""))
+        files = shelf.surroundings.trees.get(one.record.scope.removeprefix("project/"))
+        if test and files is not None and bare_path(test.partition("::")[0]) not in files:
+            message = say("the project has no {path}", path=clip(test, 120))
+            fix = say("name the test that keeps it from coming back, or take {key} out", key=REGRESSION_TEST)
+            yield finding("fix", one, message, fix, key=REGRESSION_TEST)
+        if commit and not test and one.record.status in LIVE:
+            message = say("it says what fixed it, and no test that keeps it from coming back")
+            fix = say("add {key}: with the path of the test", key=REGRESSION_TEST)
+            yield finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
 
 
 def old_records(shelf: Shelf) -> Iterator[Finding]:

@@ -61,6 +61,8 @@ class Surroundings(NamedTuple):
     """Path of a record → its impact paths, as it writes them → share of lines changed since it was confirmed.
 
     1.0: as many as the file has; None: the path has vanished since."""
+    fixes: Mapping[str, bool] = {}
+    """Path of a record that names the commit which fixed it → whether the project's repository has that commit."""
     branches: Mapping[str, Mapping[Key, str]] = {}
     """Other branch → the records on it with their uids."""
     trunk: str = ""
@@ -71,6 +73,8 @@ class Surroundings(NamedTuple):
     """Further texts whose citations, links and secrets are looked at."""
     merges: Mapping[str, Versions] = {}
     """Path of a record that both sides of the last merge have changed → what they made of it."""
+    clean: frozenset[str] = frozenset()
+    """`digest_of` texts in which the rules that look at one text alone have found nothing before."""
     clashes: Mapping[tuple[str, str], Said] = {}
     """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kb.checking.findings import Finding, Key, Secrets, Severity, Source, Surroundings, Text, Vague
 from kb.config import Config
+from kb.digest import sha256
 from kb.errors import BadRecord
 from kb.front import decode, key_line, lines
 from kb.markdown import record_of
@@ -66,9 +67,18 @@ class Shelf(NamedTuple):
     secrets: Secrets
     vague: Vague
 
+    def is_clean(self, text: str) -> bool:
+        """Tell whether *text* was looked at before, and nothing was found in it."""
+        return bool(self.surroundings.clean) and digest_of(text) in self.surroundings.clean
+
     def find(self, scope: str, reference: str) -> Key | None:
         """Return what *reference* ("D001", "shop:D001") means in *scope*: there, then globally; None if nothing."""
         return found_key(self.known, self.former, scope, reference)
+
+
+def digest_of(text: str) -> str:
+    """Return what tells *text* from any other."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 Rule = Callable[[Shelf], Iterator[Finding]]

@@ -24,12 +24,12 @@ def untrusted(shelf: Shelf) -> Iterator[Finding]:
     A comment that a page does not show is no finding by itself: half of them are notes to authors and tools.
     """
     for text in (*shelf.texts, *broken_texts(shelf)):
-        found = troubles(text.text)
+        found = [] if shelf.is_clean(text.text) else troubles(text.text)
         yield from _hidden(text, [trouble for trouble in found if trouble.kind == HIDDEN])
         for order in (trouble for trouble in found if trouble.kind == INSTRUCTION):
             yield Finding("untrusted", "warning", text.path, order.line, _said(order), _TAKE_OUT)
     for one in shelf.opened:
-        yield from _escaped(one)
+        yield from () if shelf.is_clean(one.text) else _escaped(one)
 
 
 _TAKE_OUT = say("take it out, or quote it where you write about such texts; agents get no more than the title")

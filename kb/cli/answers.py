@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
 
 def show(
-    kb: KnowledgeBase, name: str, *, short: bool = False, strict: bool = False, scope: str = "", as_json: bool = False
-) -> None:
-    """Print the file of a record, or its short form."""
-    record = kb.record(name, scope=scope)
+    kb: KnowledgeBase, name: str, *, short: bool = False, strict: bool = False, scope: str = "", as_json: bool = False,
+    commit: str = "",
+) -> None:  # fmt: skip
+    """Print the file of a record, or its short form; *commit*: as it stood there."""
+    text = ""
+    if commit:
+        from kb.knowledge.past.standing import record_at
+
+        record, text = record_at(kb, commit, name, scope=scope)
+    else:
+        record = kb.record(name, scope=scope)
     if as_json:
         print_json(record)
     elif short or strict:
@@ -30,7 +37,7 @@ def show(
 
         print(forms.short(record, kb.config.language, strict=strict))
     else:
-        print(kb.text(record), end="")
+        print(text or kb.text(record), end="")
 
 
 def search(
@@ -41,12 +48,23 @@ def search(
     limit: int = 10,
     explain: bool = False,
     as_json: bool = False,
+    commit: str = "",
+    agent: str = "",
 ) -> None:
-    """Print the records that answer *words*, best first; *explain*: with how they were found."""
-    kb.look()
-    from kb.knowledge.recall.answering import explained
+    """Print the records that answer *words*, best first; *explain*: with how they were found.
 
-    found = explained(kb, " ".join(words), wanted=wanted, project=kb.project(os.getcwd()), limit=limit)
+    *commit*: as they stood there; *agent*: only those it had a hand in.
+    """
+    kb.look()
+    project, query = kb.project(os.getcwd()), " ".join(words)
+    if commit or agent:
+        from kb.knowledge.past.asking import asked
+
+        found = asked(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
+    else:
+        from kb.knowledge.recall.answering import explained
+
+        found = explained(kb, query, wanted=wanted, project=project, limit=limit)
     answers = found.answers
     name_broken(kb)
     if not answers:

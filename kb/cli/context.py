@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from kb.cli.door import json_option, with_kb
-from kb.cli.prints import print_json
+from kb.cli.door import json_option, kind_wanted, language_in_use, with_kb
+from kb.cli.prints import print_json, warn
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -21,9 +23,82 @@ _CALLS_FOR = {
 }
 
 
-@click.group(short_help="Tell how full an agent's context is.")
+@click.group(short_help="Build an agent's context, or tell how full it is.")
 def command() -> None:
-    """Tell how full the context of an agent is, and what that calls for."""
+    """Build what an agent is given to work with, or tell how full its context is."""
+
+
+@command.command("build", short_help="Print the records that answer a question, within a budget.")
+@click.option("-q", "--query", required=True, help="What the work is about.")
+@click.option("--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="Tokens, at most.")
+@click.option("--kind", default="", help="Only this kind.")
+@json_option
+@with_kb
+def build(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) -> None:
+    """Print the records that answer a question, within a budget of tokens: whole ones or their short forms.
+
+    The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question,
+    nothing is printed.
+    """
+    from kb.knowledge import Filter
+
+    made = kb.context(query, budget=budget, wanted=Filter(kind_wanted(kind)), project=kb.project(os.getcwd()))
+    warnings = [kb.words(warning) for warning in made.warnings]
+    if as_json:
+        shown = [{"id": one.record.id, "scope": one.record.scope, "path": one.record.path, "form": one.form}
+                 for one in made.shown]  # fmt: skip
+        print_json({**made._asdict(), "shown": shown, "warnings": warnings})
+        return
+    if made.text:
+        click.echo(made.text)
+    for warning in warnings:
+        click.echo(warning, err=True)
+    if made.left:
+        warn(kb, say("records that had no room: {n}", n=made.left))
+    elif not made.shown:
+        warn(kb, say("nothing recorded is about this"))
+
+
+@command.command("load", short_help="Print background, related records and domain knowledge.")
+@click.option("-q", "--query", required=True, help="What the work is about.")
+@click.option("--budget", type=click.IntRange(min=100), default=1500, show_default=True, help="Tokens, at most.")
+@click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
+@click.option("--list", "as_list", is_flag=True, help="Only the related records, as a numbered list.")
+@json_option
+@with_kb
+def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, as_json: bool) -> None:
+    """Print what an agent reads before it answers: the project's background, related records, domain knowledge.
+
+    Relevance is how much of what was asked a record speaks of.
+    """
+    from kb.knowledge.recall import context
+
+    loaded = context.load(kb, query, project=kb.project(os.getcwd()), most=most)
+    if as_json:
+        print_json(loaded)
+    elif as_list:
+        for row in context.listed(loaded.related):
+            click.echo(kb.words(row))
+    else:
+        click.echo("\n\n".join(kb.words(part) for part in context.summary(loaded, budget)))
+    if not loaded.related and not loaded.knowledge:
+        warn(kb, say("nothing recorded is about this"))
+
+
+@command.command("tokens", short_help="Estimate the tokens of a text.")
+@click.argument("file", default="-", type=click.Path())
+@json_option
+def tokens_(file: str, as_json: bool) -> None:
+    """Estimate the tokens of FILE, or of stdin, and count its 字."""
+    from kb.text import count, tokens
+
+    with click.open_file(file, encoding="utf-8", errors="replace") as opened:
+        text = opened.read()
+    if as_json:
+        print_json({"tokens": tokens(text), "count": count(text)})
+        return
+    told = say("{tokens} tokens, {count} 字", tokens=tokens(text), count=count(text))
+    click.echo(told.in_language(language_in_use()))
 
 
 @command.command("usage", short_help="Tell how full the context is.")

@@ -21,8 +21,11 @@ _LINT = "lint"
 @click.argument("words", nargs=-1, metavar="[FORM] [SOURCE]")
 @click.option("--for", "situation", default="", help="agent-start (compact), handover (normal) or debug (expanded).")
 @click.option("--percent", type=click.FloatRange(0, 1000), help="How full the context is, to choose the form by.")
+@click.option("--limit", type=click.IntRange(60, 499), help="字 of a compact form, at most.")
 @click.pass_context
-def command(ctx: click.Context, words: tuple[str, ...], situation: str, percent: float | None) -> None:
+def command(
+    ctx: click.Context, words: tuple[str, ...], situation: str, percent: float | None, limit: int | None
+) -> None:
     """Print a session in one of its three forms: compact (缩, < 500 字), normal (常, 500 to 2000) or expanded (巨).
 
     SOURCE is a transcript, or (part of) the name of an archived session; without it, the session that kb heard of last.
@@ -39,6 +42,8 @@ def command(ctx: click.Context, words: tuple[str, ...], situation: str, percent:
             names = ", ".join((*forming.FORMS, _LINT))
             raise usage(say("give one form ({forms}) or one situation ({situations}), and one source",
                             forms=names, situations=", ".join(forming.SITUATIONS)))  # fmt: skip
+        if limit is not None:
+            kb.config = kb.config._replace(compact_limit=limit)
         wanted = form or forming.SITUATIONS.get(situation, "")
         _print(kb, wanted, rest[0] if rest else "", -1.0 if percent is None else percent)
 

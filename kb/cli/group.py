@@ -44,7 +44,7 @@ class Commands(click.Group):
             raise usage(say("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
         if command and {"-h", "--help"} & {*rest} and _is_chinese(ctx):
-            from kb.cli.help_zh import translated
+            from kb.cli.translated import translated
 
             command = translated(command)
         return name, command, rest

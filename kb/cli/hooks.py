@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 
@@ -10,13 +9,12 @@ import click
 
 from kb.cli.door import json_option, language_in_use, usage
 from kb.cli.prints import print_json
+from kb.cli.settings import carry_out, project_wanted
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
+from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from kb.hosts.install import Change
 
 
 @click.group(short_help="Connect an agent host.")
@@ -27,25 +25,37 @@ def command() -> None:
 def _where(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take a host and one of its settings files."""
     for option in (
+        click.option("--orchestrator", "orchestrators", default="", metavar="NAMES",
+                     help="For opencode: the prompts of these agents instead of the hooks (sisyphus,atlas)."),
         click.option("--dry-run", is_flag=True, help="Show what would change and change nothing."),
-        click.option("--project", "is_project", is_flag=True, help="In .claude/settings.json of the project around."),
-        click.option("--user", "is_user", is_flag=True, help="In ~/.claude/settings.json (the default)."),
+        click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
+        click.option("--user", "is_user", is_flag=True, help="In the settings of the user (the default)."),
         click.argument("host"),
-    ):
+    ):  # fmt: skip
         function = option(function)
     return function
 
 
 @command.command("install", short_help="Write the hooks.")
+@click.option("--events", default="", metavar="EVENTS", help="Only these events, separated by commas.")
 @_where
-def install_(host: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
-    """Write kb's hooks into the settings of HOST (claude) and show what that changes; again, it changes nothing."""
-    from kb.hosts import install
+def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str, events: str) -> None:
+    """Write kb's hooks into the settings of HOST and show what that changes; again, it changes nothing.
 
-    found = install.host_named(host)
-    path = found.settings_file(_project(is_user, is_project), os.environ)
-    change = install.installation(found, path, install.agent_command(), os.environ)
-    _carry_out(
+    HOST is claude, codex, gemini, copilot, cursor or opencode.
+    """
+    from kb.hosts import install, orchestrator
+
+    found, folder = install.host_named(host), project_wanted(is_user, is_project)
+    if orchestrators:
+        path = _file_of_agents(host, folder)
+        names = orchestrator.named(orchestrators)
+        change = orchestrator.installation(path, names, language_in_use(), os.environ)
+    else:
+        path = found.settings_file(folder, os.environ)
+        words = [event.strip() for event in events.split(",") if event.strip()]
+        change = install.installation(found, path, install.agent_command(), os.environ, words)
+    carry_out(
         change,
         dry_run=dry_run,
         nothing=say("the hooks stand in {path} already", path=path),
@@ -55,13 +65,18 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
 
 @command.command("uninstall", short_help="Take the hooks out.")
 @_where
-def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str) -> None:
     """Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was."""
-    from kb.hosts import install
+    from kb.hosts import install, orchestrator
 
-    path = install.host_named(host).settings_file(_project(is_user, is_project), os.environ)
-    change = install.removal(path, os.environ)
-    _carry_out(
+    found, folder = install.host_named(host), project_wanted(is_user, is_project)
+    if orchestrators:
+        path = _file_of_agents(host, folder)
+        change = orchestrator.removal(path, os.environ)
+    else:
+        path = found.settings_file(folder, os.environ)
+        change = install.removal(found, path, os.environ)
+    carry_out(
         change,
         dry_run=dry_run,
         nothing=say("no hooks of kb stand in {path}", path=path),
@@ -69,17 +84,25 @@ def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool) -> None
     )
 
 
-@command.command("show", short_help="Show the hooks.")
+def _file_of_agents(host: str, folder: str) -> str:
+    from kb.hosts import orchestrator
+
+    if host != "opencode":
+        raise usage(say("--orchestrator is for opencode"))
+    return orchestrator.settings_file(folder, os.environ)
+
+
+@command.command("status", short_help="Show the hooks.")
 @json_option
-def show(as_json: bool) -> None:
-    """Show which hooks of kb stand in the settings of the user and of the project around."""
-    from kb.hosts import install
+def status(as_json: bool) -> None:
+    """Show which hooks of kb stand in the settings of the user and of the project around, for every host."""
+    from kb.hosts import HOSTS, install
 
     rows = [
         {"host": host, "path": path, **hook._asdict()}
-        for host in install.HOSTS
+        for host in HOSTS
         for path in install.settings_files(host, os.getcwd(), os.environ)
-        for hook in install.hooks_in(path)
+        for hook in install.hooks_in(install.host_named(host), path)
     ]
     if as_json:
         print_json(rows)
@@ -90,29 +113,16 @@ def show(as_json: bool) -> None:
         click.echo(say("no hooks are installed; see: kb hooks install claude").in_language(language_in_use()), err=True)
 
 
-def _project(is_user: bool, is_project: bool) -> str:
-    from kb.hosts.install import project_around
+@command.command("plugin", short_help="Write a Claude Code plugin.")
+@click.option("--out", "folder", required=True, type=click.Path(file_okay=False), help="The folder to write.")
+@click.option("--program", default="kb-hook", show_default=True, help="How the plugin calls kb-hook.")
+@click.option("--mcp", is_flag=True, help="Offer kb's MCP server as well.")
+def plugin_(folder: str, program: str, mcp: bool) -> None:
+    """Write a folder that is a marketplace of Claude Code with one plugin: kb's hooks for everybody who adds it."""
+    from kb.hosts import install, plugin
 
-    if is_user and is_project:
-        raise usage(say("give --user or --project, not both"))
-    return project_around(os.getcwd()) if is_project else ""
-
-
-def _carry_out(change: Change, *, dry_run: bool, nothing: Said, done: Said) -> None:
-    from kb.hosts.install import apply
-
-    if not change.is_one:
-        click.echo(nothing.in_language(language_in_use()), err=True)
-        return
-    _show_difference(change)
-    if not dry_run:
-        apply(change, os.environ)
-        click.echo(done.in_language(language_in_use()), err=True)
-
-
-def _show_difference(change: Change) -> None:
-    """Print what changes, as a unified diff."""
-    sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
-    names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
-    for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
-        click.echo(line)
+    changed = plugin.write_folder(folder, plugin.claude_files(program, install.WORDS, mcp=mcp))
+    for path in changed:
+        click.echo(os.path.join(folder, path))
+    said = say("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder))
+    click.echo(said.in_language(language_in_use()), err=True)

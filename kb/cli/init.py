@@ -18,9 +18,10 @@ from kb.words import say
 @click.option(
     "--ci",
     is_flag=True,
-    help="Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.",
+    help="Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.",
 )
-def command(path: str | None, here: bool, name: str, language: str | None, ci: bool) -> None:
+@click.option("--layout", type=click.Choice(["user", "project"]), default="user", help="See kb layout migrate.")
+def command(path: str | None, here: bool, name: str, language: str | None, ci: bool, layout: str) -> None:
     """Make a knowledge base at PATH, here, or, without either, where --kb or $KB_HOME says, else in ~/.kb.
 
     An existing one is completed.
@@ -38,3 +39,8 @@ def command(path: str | None, here: bool, name: str, language: str | None, ci: b
         click.echo(kb.root)
         for file in files:
             click.echo(f"  + {file}", err=True)
+        if layout == "project":
+            from kb.exchange.layout import migrate
+
+            for file in migrate(kb, layout).files:
+                click.echo(f"  + {file}", err=True)

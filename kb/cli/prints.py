@@ -165,13 +165,6 @@ def spoken(place: str = "") -> str:
 
     Where there is none, that of the environment.
     """
-    from kb.config import FILE, load
-    from kb.home import found
+    from kb import config
 
-    try:
-        root = place or found(os.getcwd(), os.environ)
-        if root and os.path.isfile(os.path.join(root, FILE)):
-            return load(root).language
-    except (KbError, OSError):
-        pass
-    return "zh" if os.environ.get("LANG", "").startswith("zh") else "en"
+    return config.spoken(os.environ, place)

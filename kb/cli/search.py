@@ -8,6 +8,7 @@ import click
 
 from kb.cli import answers
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, usage, with_kb
+from kb.cli.past import commit_wanted, past_options
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 @click.option("--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week.")
 @click.option("--until", default="", help="Only up to this day.")
 @click.option("--path", default="", help="Only what governs this file: records that name it or a folder it is in.")
+@click.option(
+    "--agent", default="", metavar="NAME", help="Only what this agent, or this author of a commit, wrote or changed."
+)
+@past_options
 @click.option("--explain", is_flag=True, help="Tell how the words were understood and what each score is made of.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many.")
 @json_option
@@ -38,6 +43,9 @@ def command(
     since: str,
     until: str,
     path: str,
+    agent: str,
+    as_of: str,
+    revision: str,
     explain: bool,
     limit: int,
     as_json: bool,
@@ -46,12 +54,17 @@ def command(
 
     What holds all the words stands first; where that is no answer yet, what holds some of them follows. Without words,
     all that a filter wants, the newest first.
+
+    With --as-of or --at, the records as they stood then, from git's history.
     """
     from kb.knowledge import Filter
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
     path = os.path.normpath(path).replace(os.sep, "/") if path else ""
     wanted = Filter(kind_wanted(kind), one(status), one(scope), tag, since, until, path)
-    if not words and wanted == Filter():
+    if not words and wanted == Filter() and not agent:
         raise usage(say("give words to look for, or a filter"))
-    answers.search(kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json)
+    answers.search(
+        kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json,
+        commit=commit_wanted(kb, as_of, revision), agent=agent,
+    )  # fmt: skip

@@ -7,6 +7,7 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import leave_with, print_json, show_verdict
 from kb.values import TYPE_CHECKING
+from kb.words import say
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -82,6 +83,32 @@ def loaded(kb: KnowledgeBase, name: str) -> None:
     click.echo(kb.session_file(session.name))
     for path in pointers(kb, session):
         click.echo(f"→ {path}", err=True)
+
+
+@command.command("prune", short_help="Retire old archives.")
+@click.option("--older", default="180d", show_default=True, metavar="AGE", help="How old: 180d, 26w, 6m or 1y.")
+@click.option("--dry-run", is_flag=True, help="Only tell which.")
+@json_option
+@with_kb
+def prune(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) -> None:
+    """Take archives that are older than an age out of the checkout, in one commit; those that a record cites stay.
+
+    History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.
+    """
+    from kb.knowledge.session.retention import days_in, retire
+
+    done = retire(kb, days_in(older), dry_run=dry_run)
+    if as_json:
+        print_json(done)
+        return
+    for session in done.gone:
+        click.echo(f"{session.time[:16]}  {session.name}  {session.task}")
+    for session, record in done.kept:
+        click.echo(kb.words(say("{name} stays: [{id}] cites it", name=session.name, id=record)), err=True)
+    if not done.gone:
+        click.echo(kb.words(say("no archive is older than {age} and cited by no record", age=older)), err=True)
+    elif dry_run:
+        click.echo(kb.words(say("nothing is removed; without --dry-run these would be")), err=True)
 
 
 @command.command("status", short_help="Tell how a running session stands.")

@@ -6,6 +6,7 @@ import click
 
 from kb.cli import answers
 from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.past import commit_wanted, past_options
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,9 +17,16 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="ID")
 @click.option("--short", is_flag=True, help="Only title, why, impact and rollback.")
 @click.option("--strict", is_flag=True, help="With --short: all six ADR fields.")
+@past_options
 @scope_option
 @json_option
 @with_kb
-def command(kb: KnowledgeBase, name: str, short: bool, strict: bool, scope: str, as_json: bool) -> None:
-    """Print the file of a record, or its short form."""
-    answers.show(kb, name, short=short, strict=strict, scope=scope, as_json=as_json)
+def command(
+    kb: KnowledgeBase, name: str, short: bool, strict: bool, as_of: str, revision: str, scope: str, as_json: bool
+) -> None:
+    """Print the file of a record, or its short form.
+
+    With --as-of or --at, the records as they stood then, from git's history.
+    """
+    commit = commit_wanted(kb, as_of, revision)
+    answers.show(kb, name, short=short, strict=strict, scope=scope, as_json=as_json, commit=commit)

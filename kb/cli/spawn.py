@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 @click.command(short_help="Print the context for a sub-agent.")
 @click.option("--avatar", required=True, help="Its role: 眼 耳 鼻 舌 身 意, or an English alias.")
 @click.option("--task", required=True, help="Its task.")
-@click.option("--session", default="", help="The session that calls it.")
+@click.option("--session", default="", help="The session that calls it (default: the one that runs).")
+@click.option(
+    "--style",
+    type=click.Choice(["shi", "ruyi"]),
+    default="shi",
+    show_default=True,
+    help="shi: hints by moment; ruyi: one list of anchors.",
+)
 @with_kb
-def command(kb: KnowledgeBase, avatar: str, task: str, session: str) -> None:
+def command(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
-    click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd())))
+    click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import click
 
 from kb.cli.door import with_kb
@@ -12,6 +14,8 @@ from kb.words import say
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
+PAUSE = 2.0
+"""Seconds between two words of how far a build is."""
 
 own_option = click.option(
     "--own-config", is_flag=True,
@@ -35,7 +39,22 @@ def build(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
 
     _begin(kb, own_config)
     tell = lambda words: click.echo(words, err=True)  # noqa: E731
-    click.echo(built(kb, out, strict, tell, own_config=own_config))
+    click.echo(built(kb, out, strict, tell, own_config=own_config, progress=_Progress(kb)))
+
+
+class _Progress:
+    """Says from time to time how far a long build is."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        """Begin to count the time."""
+        self.kb = kb
+        self.said = monotonic()
+
+    def __call__(self, made: int, pages: int) -> None:
+        """Say that so many of the *pages* are *made*, if nothing was said for a while."""
+        if monotonic() - self.said > PAUSE:
+            self.said = monotonic()
+            click.echo(self.kb.words(say("pages made: {made} of {pages}", made=made, pages=pages)), err=True)
 
 
 @command.command("serve", short_help="Serve the wiki.")
@@ -48,6 +67,20 @@ def serve(kb: KnowledgeBase, address: str, own_config: bool) -> None:
 
     _begin(kb, own_config)
     served(kb, address, own_config=own_config)
+
+
+@command.command("preview", short_help="Show what a branch changes.")
+@click.option("--against", "revision", required=True, metavar="REVISION", help="What it is to be merged into.")
+@click.option("-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option("--site", "published", default="", metavar="URL", help="Where the whole wiki is, for links that leave.")
+@with_kb
+def preview(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
+    """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
+    from kb.wiki.preview import preview as previewed
+
+    first, number = previewed(kb, revision, out, published)
+    click.echo(kb.words(say("records that change: {number}", number=number)), err=True)
+    click.echo(first)
 
 
 def _begin(kb: KnowledgeBase, own_config: bool) -> None:

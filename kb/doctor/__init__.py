@@ -6,7 +6,6 @@ A check answers with what it found. What it cannot foresee is a finding as well,
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -14,14 +13,11 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb import markdown
-from kb.doctor import traces
+from kb.doctor import hosts, traces
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
 from kb.errors import KbError
 from kb.home import passed_over
-from kb.hosts import install
 from kb.knowledge import KnowledgeBase
-from kb.knowledge import failures as kept_failures
-from kb.knowledge.failures import Failure
 from kb.knowledge.names import REVIEWS
 from kb.knowledge.session.running import leftovers
 from kb.knowledge.write import inbox
@@ -37,10 +33,6 @@ OLDEST_GIT = (2, 38)
 """The first git whose plumbing does all that kb asks of it."""
 _SAMPLE = 500
 """Records whose file is read again to compare it with the index."""
-_LATELY = 86_400
-"""Seconds for which a hook that failed, and has not been called again, is taken to fail still."""
-_PATIENCE = 30
-"""Seconds the installed hook line may take."""
 
 
 class Outcome(NamedTuple):
@@ -257,96 +249,6 @@ def _clear_sessions(place: Place) -> None:
             os.unlink(path)
 
 
-# -- hooks -------------------------------------------------------------------------------------------
-
-
-def failures(place: Place) -> Found:
-    """Look for hooks that failed and have not gone well since; a single failure of long ago is a note."""
-    kept = kept_failures.remembered(place.root) if place.root else []
-    if not kept:
-        return Found(OK, say("no hook has failed"))
-    rows = [row for row in kept if not row.over]
-    if not rows:
-        said = say("what failed has gone well since; last {event} at {time}", event=kept[-1].event, time=kept[-1].time)
-        return Found(OK, said)
-    ours = [row for row in rows if not row.by_host]
-    is_repeated = len(ours) > len({row.event for row in ours})
-    lasts = is_repeated or any(_is_recent(row, place.now()) for row in ours)
-    told = ours if lasts else rows
-    said = say(
-        "{n} hooks failed, last {event} at {time}: {problem}",
-        n=len(told), event=told[-1].event, time=told[-1].time, problem=told[-1].error,
-    )  # fmt: skip
-    return Found(FAILED, said) if lasts else Found(NOTE, said, say("if that is over: kb doctor --fix"))
-
-
-def _is_recent(failure: Failure, now: float) -> bool:
-    """Tell whether *failure* happened lately; one that does not say when is taken to have."""
-    from datetime import datetime
-
-    try:
-        return now - datetime.fromisoformat(failure.time).timestamp() < _LATELY
-    except (ValueError, OverflowError):
-        return True
-
-
-def _clear_failures(place: Place) -> None:
-    kept_failures.forget(place.root)
-
-
-def hooks(place: Place) -> Found:
-    """Look whether kb is connected to the agent hosts, at every event."""
-    for host in install.HOSTS:
-        found = [
-            h for path in install.settings_files(host, place.folder, place.environment) for h in install.hooks_in(path)
-        ]
-        if not found:
-            return Found(NOTE, say("no hooks are installed for {host}", host=host))
-        missing = [event for event in install.HOSTS[host].TIMEOUTS if event not in {hook.event for hook in found}]
-        if missing:
-            return Found(FAILED, say("{host} has no hook at {events}", host=host, events=", ".join(missing)))
-    return Found(OK, say("installed for {hosts}", hosts=", ".join(install.HOSTS)))
-
-
-def hook_line(place: Place) -> Found:
-    """Run each installed hook line that changes nothing, as a host would, and look whether it succeeds."""
-    lines = {
-        hook.command
-        for host in install.HOSTS
-        for number, path in enumerate(install.settings_files(host, place.folder, place.environment))
-        for hook in install.hooks_in(path)
-        if hook.event == "SubagentStart" and (number == 0 or _is_trusted(hook.command))
-    }
-    if not lines:
-        return Found(SKIPPED, say("there is no hook line to run"))
-    for line in sorted(lines):
-        if problem := _run_line(line, place):
-            return Found(FAILED, problem)
-    return Found(OK, say("{line} runs", line=min(lines)))
-
-
-def _is_trusted(line: str) -> bool:
-    """Tell whether a line from a project's settings calls this kb: a project must not make a doctor run a program."""
-    return shlex.split(line)[0] == install.agent_command()
-
-
-def _run_line(line: str, place: Place) -> Said | None:
-    import subprocess
-
-    payload = {"hook_event_name": "SubagentStart", "session_id": "kb-doctor", "agent_type": "kb-doctor"}
-    try:
-        done = subprocess.run(
-            ["/bin/sh", "-c", line], input=json.dumps({**payload, "cwd": place.root}).encode(), capture_output=True,
-            env={**place.environment, "KB_HOME": place.root}, cwd=place.root, timeout=_PATIENCE, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return say("{line} takes longer than {n} seconds", line=line, n=_PATIENCE)
-    if done.returncode == 0:
-        return None
-    words = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return say("{line} ends with {code}: {problem}", line=line, code=done.returncode, problem=words)
-
-
 # -- the rest ----------------------------------------------------------------------------------------
 
 
@@ -387,9 +289,10 @@ CHECKS: tuple[Check, ...] = (
     Check("checkout", traces.checkout_follows, say("run: kb doctor --fix"), traces.let_follow),
     Check("leftovers", traces.leftovers, say("run: kb doctor --fix"), traces.clear_leftovers),
     Check("sessions", sessions, say("run: kb doctor --fix"), _clear_sessions),
-    Check("hook failures", failures, say("mend the cause, then: kb doctor --fix"), _clear_failures),
-    Check("hooks", hooks, say("run: kb hooks install claude")),
-    Check("hook line", hook_line, say("run: kb hooks install claude")),
+    Check("hook failures", hosts.failures, say("mend the cause, then: kb doctor --fix"), hosts.clear_failures),
+    Check("hooks", hosts.hooks, say("run: kb hooks install claude")),
+    Check("hook line", hosts.hook_lines, say("run: kb hooks install claude")),
+    Check("transcripts", hosts.transcripts, say("that is for kb to learn; nothing is lost by it")),
     Check("model", model, say("set KB_LLM_CMD to a command that can be run, or unset it")),
 )
 """What is looked at, in order. A new check is a function and a line here."""
@@ -397,5 +300,6 @@ CHECKS: tuple[Check, ...] = (
 NEED_KB = frozenset({
     "repository", "identity", "permissions", "locks", "refs", "driver", "queue", "leftovers", "checkout",
     "state folder", "index", "records", "reviews", "inbox", "spool", "set aside", "sessions", "hook line",
+    "transcripts",
 })  # fmt: skip
 """The checks that ask the knowledge base."""

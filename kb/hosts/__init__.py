@@ -13,6 +13,10 @@ import sys
 from kb.home import found
 from kb.hosts.quick import says_nothing
 from kb.process import begin, leave
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
 EVENTS = {
@@ -25,16 +29,23 @@ EVENTS = {
     "session-end": "SessionEnd",
     "pre-tool": "PreToolUse",
     "post-tool": "PostToolUse",
+    "messages": "Messages",
 }
-"""The events kb answers, by the word of the command line and by the name in the payload."""
+"""The events kb answers, by the word of the command line and by kb's name for them, which is Claude Code's."""
+HOSTS = ("claude", "codex", "gemini", "copilot", "cursor", "opencode")
+"""The hosts kb speaks to. Each is a module of this name, and only the one that is named is loaded."""
 
 MAX_PAYLOAD = 32_000_000
+_owns_process = False
+"""Whether this process is a hook and nothing else: then it may be ended at once."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Answer one event and leave with its exit code."""
     if arguments is not None:
         sys.exit(_code(arguments))
+    global _owns_process
+    _owns_process = True
     begin()
     leave(_code(sys.argv[1:]))
 
@@ -47,27 +58,54 @@ def _code(words: list[str]) -> int:
 
 
 def _answer(words: list[str]) -> int:
+    name = _host(words)
+    if name not in HOSTS:
+        print(f"kb-hook: there is no host {name}; there are: {', '.join(HOSTS)}", file=sys.stderr)
+        return 1
+    host = None if name == "claude" else __import__(f"kb.hosts.{name}", fromlist=["ours"])
+    try:
+        return _heard(words[0], host, name)
+    except Exception as error:  # a host may take a hook that fails for one that forbids
+        return _nothing(host, "", f"{type(error).__name__}: {error}")
+
+
+def _heard(word: str, host: ModuleType | None, name: str) -> int:
+    """Read the payload of an event and answer it; *host* is None for Claude Code, whose payloads are kb's own."""
+    own = host.EVENTS if host else {}
+    event = EVENTS.get(word) or own.get(word) or (word if word in EVENTS.values() else "")
+    if not event:
+        return _nothing(host, "", f"there is no event {word}; there are: {', '.join(EVENTS)}")
     data = sys.stdin.buffer.read(MAX_PAYLOAD)
     try:
-        payload = json.loads(data) if data.strip() else {}
+        given = json.loads(data) if data.strip() else {}
     except (ValueError, RecursionError) as error:
-        print(f"kb-hook: the payload is not JSON: {error}", file=sys.stderr)
-        return 1
-    if not isinstance(payload, dict):
-        print("kb-hook: the payload is not a JSON object", file=sys.stderr)
-        return 1
-    event = EVENTS.get(words[0]) or (words[0] if words[0] in EVENTS.values() else "")
-    if not event:
-        print(f"kb-hook: there is no event {words[0]}; there are: {', '.join(EVENTS)}", file=sys.stderr)
-        return 1
-    if (host := _host(words)) != "claude":
-        print(f"kb-hook: there is no host {host}; there is: claude", file=sys.stderr)
-        return 1
+        return _nothing(host, event, f"the payload is not JSON: {error}")
+    if not isinstance(given, dict):
+        return _nothing(host, event, "the payload is not a JSON object")
+    payload = _ours(host, name, event, given) if host else given
     folder = payload.get("cwd")
     root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else _here(), os.environ)
     if root is None or says_nothing(event, payload, root):
-        return 0
-    return _called(event, payload, root)
+        return _nothing(host, event, "", given)
+    return _called(event, payload, root, host, given)
+
+
+def _ours(host: ModuleType, name: str, event: str, given: dict[str, object]) -> dict[str, object]:
+    """Return the payload in kb's fields. Two hosts may give their sessions the same id: kb's names the host."""
+    payload: dict[str, object] = host.ours(event, given)
+    session = payload.get("session_id")
+    return {**payload, "host": name, "session_id": f"{session}-{name}" if session else ""}
+
+
+def _nothing(host: ModuleType | None, event: str, problem: str, given: dict[str, object] | None = None) -> int:
+    """Answer with nothing, in the words of the *host*, and tell a *problem*; return the exit code."""
+    if problem:
+        print(f"kb-hook: {problem}", file=sys.stderr)
+    if host:
+        from kb.decision import Decision
+
+        sys.stdout.write(host.rendered(event, Decision(), given or {}))
+    return (host.FAILED if host else 1) if problem else 0
 
 
 def _host(words: list[str]) -> str:
@@ -88,18 +126,24 @@ def _here() -> str:
         return os.sep
 
 
-def _called(event: str, payload: dict[str, object], root: str) -> int:
+def _called(
+    event: str, payload: dict[str, object], root: str, host: ModuleType | None, given: dict[str, object]
+) -> int:
+    from kb.decision import Decision
     from kb.hosts import claude, events
+    from kb.hosts.deadline import Late, deadline, last_resort, seconds
     from kb.knowledge import failures
 
+    host = host or claude
+    late, too_late = seconds(host, event)
+    silence = host.rendered(event, Decision(), given)
     try:
-        reply = events.answered(event, payload, root)
-    except Exception as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
+        with last_resort(too_late if _owns_process else 0, silence, host.FAILED), deadline(late):
+            decision = events.answered(event, payload, root)
+    except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
         events.remember_failure(root, event, error)
-        print(failures.safe(f"kb-hook: {event}: {error}"), file=sys.stderr)
-        return 1
-    if output := claude.rendered(event, reply):
-        sys.stdout.write(output)
+        return _nothing(host, event, failures.safe(f"{event}: {error}"), given)
+    sys.stdout.write(host.rendered(event, decision, given))
     return 0
 
 

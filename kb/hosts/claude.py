@@ -6,20 +6,18 @@ import json
 import os
 from collections.abc import Mapping
 
+from kb.decision import ALLOW, ASK, DENY, Decision
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.hosts.events import Reply
-
 SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse"})
 """Events whose answer may carry text to the model; what others print is discarded by the host."""
-REWRITING: Mapping[str, str] = {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput"}
-"""Events whose answer may put something in the place of what a tool is given, or of what it answered.
-
-No decision stands beside it: whether the call is permitted stays with the person.
-"""
+BLOCKING = frozenset({"UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"})
+"""Events that are stopped, or gone on with, by a reason and no permission."""
+_CHANGES: Mapping[str, str] = {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput"}
+"""Events whose answer may put something in the place of what a tool is given, or of what it answered."""
 LIMIT = 10_000
 """The host cuts every text at so many characters."""
 TIMEOUTS: Mapping[str, int] = {
@@ -39,22 +37,52 @@ Those that extract get as long as a KB_LLM_CMD may take and more. At SessionEnd 
 a settings file asks for more.
 """
 
-MATCHERS: Mapping[str, str] = {"PreToolUse": "Read", "PostToolUse": "Glob|Grep"}
+TOUCHING = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*"
+"""The tools that read or write files."""
+MATCHERS: Mapping[str, str] = {"PreToolUse": TOUCHING, "PostToolUse": "Glob|Grep"}
 """The tools at which an event is wanted; at others the host need not call."""
+EVENTS: Mapping[str, str] = {event: event for event in TIMEOUTS}
+"""Every event by the host's name, with kb's."""
+FAILED = 1
+"""The exit code where kb failed: the host goes on and shows it."""
+
+COMMENTED, GROUPED = False, True
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {}
+"""What a new file of settings begins with."""
 
 
-def rendered(event: str, reply: Reply) -> str:
-    """Return what the hook prints for *reply*, or "" for nothing to say."""
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "command": command, "timeout": timeout}
+
+
+def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload in kb's fields: they are this host's."""
+    return dict(payload)
+
+
+def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+    """Return what the hook prints for *decision*, or "" for nothing to say."""
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
-    if reply.context and event in SPEAKING:
-        said["additionalContext"] = reply.context[:LIMIT]
-    if reply.value is not None and event in REWRITING:
-        said[REWRITING[event]] = reply.value
+    context = decision.told_model
+    if decision.permission in (ALLOW, ASK, DENY) and event == "PreToolUse":
+        said["permissionDecision"] = decision.permission
+        said["permissionDecisionReason"] = decision.reason[:LIMIT]
+    elif decision.permission == DENY and event in BLOCKING:
+        output |= {"decision": "block", "reason": decision.reason[:LIMIT]}
+    change = _CHANGES.get(event)
+    value = decision.updated_input if event == "PreToolUse" else decision.updated_output
+    if change and value is not None and decision.permission not in (ASK, DENY):
+        said[change] = value
+        context = "\n\n".join(filter(None, (context, decision.updated_note)))
+    if context and event in SPEAKING:
+        said["additionalContext"] = context[:LIMIT]
     if said:
         output["hookSpecificOutput"] = {"hookEventName": event, **said}
-    if reply.message:
-        output["systemMessage"] = reply.message[:LIMIT]
+    if decision.told_person:
+        output["systemMessage"] = decision.told_person[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n" if output else ""
 
 

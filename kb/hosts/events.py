@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kb.decision import Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
+from kb.hosts.deadline import Late
 from kb.knowledge import KnowledgeBase, failures
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.knowledge.session.lights import Lit
-    from kb.knowledge.session.live import Rewritten
 
 _MEASURED = frozenset({"context_usage_percent", "context_tokens"})
 """Fields of a payload in which a host tells how full the context is."""
@@ -32,18 +33,7 @@ _TOLD = ("created", "updated", "appended", "conflict")
 """The verdicts a person is told at once: these changed something (MBANK-20: no write is hidden)."""
 
 
-class Reply(NamedTuple):
-    """What an event is answered with."""
-
-    context: str = ""
-    """Text for the model."""
-    message: str = ""
-    """Text for the person."""
-    value: Any = None
-    """What a tool is given, or has answered, in the place of what it was; None to leave it."""
-
-
-def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
+def answered(event: str, payload: Mapping[str, Any], root: str) -> Decision:
     """Do what *event* calls for and return the answer.
 
     What a session has brought is not lost with a failure: the wish to save it is spooled, and the failure goes on.
@@ -52,19 +42,19 @@ def answered(event: str, payload: Mapping[str, Any], root: str) -> Reply:
     before = failures.stamp(root)
     try:
         try:
-            reply = _handled(event, payload, root)
+            made = _handled(event, payload, root)
         except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built anew
-            reply = _handled(event, payload, root)
-    except Exception:
+            made = _handled(event, payload, root)
+    except (Exception, Late):
         if event in SAVING:
             _keep_for_later(payload, root)
         raise
     if any(before) and before == failures.stamp(root):
         failures.overcome(root, os.environ, event, time.time())
-    return reply
+    return made
 
 
-def _handled(event: str, payload: Mapping[str, Any], root: str) -> Reply:
+def _handled(event: str, payload: Mapping[str, Any], root: str) -> Decision:
     with KnowledgeBase(root, os.environ) as kb:
         return HANDLERS[event](kb, payload)
 
@@ -88,10 +78,10 @@ class _Session(NamedTuple):
 
 
 def _session(payload: Mapping[str, Any]) -> _Session:
-    return _Session(_text(payload, "session_id"), _text(payload, "cwd"))
+    return _Session(_text(payload, "session_id"), _text(payload, "cwd"), _text(payload, "host") or "claude")
 
 
-def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Land what earlier sessions left, and tell the new one what it should know."""
     try:
         landed = kb.land()
@@ -102,21 +92,39 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
         remember_failure(kb.root, "SessionStart", error)
     project = kb.project(_text(payload, "cwd"))
     session, source = _text(payload, "session_id"), _text(payload, "source")
-    return Reply(kb.start_of_session(session, source=source, project=project), report(kb, landed))
+    told = kb.start_of_session(session, source=source, project=project)
+    return Decision(context=told, message=report(kb, landed))
 
 
-def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing."""
     if said := _asked(kb, payload):
         return said
+    return joined(*(look(kb, payload) for look in AT_PROMPT))
+
+
+def _lit_at_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     lit = _light(kb, payload)
-    answer = kb.answer_to_prompt(_text(payload, "prompt"), project=kb.project(_text(payload, "cwd")))
-    if not lit:
-        return Reply(answer)
-    return Reply("\n\n".join(filter(None, (lit.context, answer))), lit.message)
+    return Decision(context=lit.context, message=lit.message) if lit else Decision()
 
 
-def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
+def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    project = kb.project(_text(payload, "cwd"))
+    return Decision(context=kb.answer_to_prompt(_text(payload, "prompt"), project=project))
+
+
+def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Begin a person's turn: what was read before does not count, and what is proposed may be answered."""
+    from kb.knowledge.guard.turns import begin
+
+    session = _text(payload, "session_id")
+    if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's word
+        return Decision()
+    told = begin(kb, session, _text(payload, "prompt"), _text(payload, "prompt_id"))
+    return Decision(context=told.context, message=told.message) if told else Decision()
+
+
+def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
     """Return the answer where the prompt is a wish to kb itself and nothing else."""
     prompt, path = _text(payload, "prompt"), _transcript(payload)
     if len(prompt) > _LONGEST_WISH or not any(word in prompt for word in _WISHES):
@@ -126,36 +134,50 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply | None:
     try:
         said = answered(kb, prompt, path=path, **_session(payload)._asdict())
     except BadInput as error:  # no transcript to work on
-        return Reply(message=f"kb: {error.in_language(kb.config.language)}")
-    return Reply(said.context, said.message) if said else None
+        return Decision(message=f"kb: {error.in_language(kb.config.language)}")
+    return Decision(context=said.context, message=said.message) if said else None
 
 
-def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Give a sub-agent the hints for its role; the host does not say its task, but its parent's transcript may."""
-    from kb.knowledge.session.keeping import task_of_agent
+    from kb.knowledge.session.transcripts import task_of_agent
 
     avatar = _text(payload, "agent_type")
     task = _text(payload, "prompt") or task_of_agent(_transcript(payload), avatar)
-    return Reply(kb.hint_for_avatar(avatar, task, project=kb.project(_text(payload, "cwd")), quiet=True))
+    project = kb.project(_text(payload, "cwd"))
+    return Decision(context=kb.hint_for_avatar(avatar, task, project=project, quiet=True))
 
 
-def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Keep the session before the host forgets it: candidates, compact form, archive, session index."""
     path = _transcript(payload)
     if not _usable(kb, "PreCompact", path, needed=True):
-        return Reply()
-    return Reply(message=report(kb, kb.save_session(path, **_session(payload)._asdict()).verdicts))
+        return Decision()
+    saved = kb.save_session(path, **_session(payload)._asdict())
+    return Decision(context=saved.compact, message=report(kb, saved.verdicts))
 
 
-def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
     path, agent = _whose(payload)
-    if not _usable(kb, "Stop", path):
-        return Reply()
-    saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict())
-    told = report(kb, saved.verdicts if saved else ())
-    lit = None if agent else _light(kb, payload)
-    return Reply(message="\n".join(filter(None, (told, lit.message if lit else ""))))
+    usable = _usable(kb, "Stop", path)
+    if usable and agent:
+        from kb.knowledge.session.running import Desk
+
+        Desk(kb, _text(payload, "session_id")).hear(_transcript(payload))
+    saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict()) if usable else None
+    verdicts = saved.verdicts if saved else ()
+    lit = None if agent or not usable else _light(kb, payload)
+    asked = "" if agent else _proposed(kb, payload, verdicts)
+    return Decision(message="\n".join(filter(None, (report(kb, verdicts), lit.message if lit else "", asked))))
+
+
+def _proposed(kb: KnowledgeBase, payload: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
+    """Ask the person whether to keep what the turn has brought, mostly nothing."""
+    from kb.knowledge.guard.turns import end
+
+    whose = _session(payload)
+    return end(kb, whose.session, whose.folder, whose.host, verdicts)
 
 
 def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:
@@ -166,7 +188,7 @@ def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = F
 
     try:
         return lights.lit(kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
-                          folder=_text(payload, "cwd"), host="claude", only_told=only_told)  # fmt: skip
+                          folder=_text(payload, "cwd"), host=_session(payload).host, only_told=only_told)  # fmt: skip
     except (KbError, OSError) as error:
         remember_failure(kb.root, "context use", error)
         return None
@@ -185,13 +207,18 @@ def _whose(payload: Mapping[str, Any]) -> tuple[str, str]:
     return (path, _text(payload, "agent_id")) if path else (_transcript(payload), "")
 
 
-def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def session_end(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Spool the session: the host waits 1.5 s at most, so the next call does the work."""
     kb.end_session(_transcript(payload), **_session(payload)._asdict())
-    return Reply()
+    return Decision()
 
 
-def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Answer a tool call before it is made: with the strictest of what looks at it."""
+    return joined(*(look(kb, payload) for look in BEFORE_TOOL))
+
+
+def _read_in_parts(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Let a long file be read in parts."""
     from kb.hosts.quick import lines_in
     from kb.knowledge.session.live import part_of_file
@@ -201,27 +228,50 @@ def pre_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
     made = None
     if payload.get("tool_name") == "Read" and isinstance(given, dict) and isinstance(path, str):
         made = part_of_file(kb, given, lines_in(path, _COUNTED)) if given.get("limit") is None else None
-    return _rewritten(kb, payload, made)
+    return Decision(updated_input=made.value, updated_note=kb.words(made.note)) if made else Decision()
 
 
-def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Reply:
+def _guarded(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Ask the guard: was the memory read, and who may write there."""
+    from kb.knowledge.guard.watching import Seen, ruled
+
+    given = payload.get("tool_input")
+    seen = Seen(_text(payload, "tool_name"), given if isinstance(given, dict) else {}, _text(payload, "session_id"),
+                _text(payload, "prompt_id"), _text(payload, "cwd"))  # fmt: skip
+    return ruled(kb, seen)
+
+
+def _lit_at_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Tell of the context at a tool call: in a session that works alone this is where it hears of it."""
+    lit = _light(kb, payload, only_told=True)
+    return Decision(context=lit.context) if lit else Decision()
+
+
+def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Shorten the result of a search before the agent reads it."""
     from kb.knowledge.session.live import shorter_result
 
     given, tool = payload.get("tool_input"), _text(payload, "tool_name")
     made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
                           transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
-    return _rewritten(kb, payload, made)
+    shorter = Decision(updated_output=made.value, updated_note=kb.words(made.note)) if made else Decision()
+    return joined(shorter, _lit_at_tool(kb, payload))
 
 
-def _rewritten(kb: KnowledgeBase, payload: Mapping[str, Any], made: Rewritten | None) -> Reply:
-    """Return the answer at a tool call; in a session that works alone this is where it hears of its context."""
-    lit = _light(kb, payload, only_told=True)
-    told = (kb.words(made.note) if made else "", lit.context if lit else "")
-    return Reply("\n".join(filter(None, told)), value=made.value if made else None)
+def messages(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Prune the messages that go to the model, where a host hands them over."""
+    from kb.knowledge.session.live import edits
+
+    return Decision(updated_output=edits(kb, payload.get("messages"), begun=payload.get("pruning") is True) or None)
 
 
-HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
+Look = Callable[[KnowledgeBase, Mapping[str, "Any"]], Decision]
+BEFORE_TOOL: tuple[Look, ...] = (_guarded, _read_in_parts, _lit_at_tool)
+"""What looks at a tool call before it is made. One more is a function and a word here; `quick.py` lets it be asked."""
+AT_PROMPT: tuple[Look, ...] = (_begun, _lit_at_prompt, _records_on)
+"""What looks at a prompt."""
+
+HANDLERS: Mapping[str, Look] = {
     "SessionStart": session_start,
     "UserPromptSubmit": user_prompt,
     "SubagentStart": subagent_start,
@@ -231,6 +281,7 @@ HANDLERS: Mapping[str, Callable[[KnowledgeBase, Mapping[str, Any]], Reply]] = {
     "SessionEnd": session_end,
     "PreToolUse": pre_tool,
     "PostToolUse": post_tool,
+    "Messages": messages,
 }
 SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 """Events at whose failure the session is spooled, or what its sub-agent said is put off."""
@@ -241,7 +292,7 @@ def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
-    from kb.knowledge.session.keeping import has_words, read_transcript
+    from kb.knowledge.session.transcripts import has_words, read_transcript
 
     if has_words(path):
         return True

@@ -1,58 +1,41 @@
 """Connect an agent host: write kb's hooks into its settings and take them out again.
 
-Only kb's own entries are touched. What the file was before is kept in the user's state folder, so that taking the
-hooks out gives back its bytes when nobody has changed it since.
+Only kb's own entries are touched.
 """
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import hashlib
 import json
 import math
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import ModuleType
 
+from kb import jsontext
 from kb.errors import BadInput, UnknownId
-from kb.home import state_home
-from kb.hosts import EVENTS, claude, jsontext
+from kb.hosts import EVENTS, HOSTS, opencode, plugin
+from kb.settingsfile import MEND, Change, content, encoded, json_in, original, project_around
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
 
-HOSTS: Mapping[str, ModuleType] = {"claude": claude}
-"""The hosts kb can be connected to. A host is a module with TIMEOUTS, MATCHERS, `settings_file` and `rendered`."""
 PROGRAM = "kb-hook"
-_WORDS: Mapping[str, str] = {name: word for word, name in EVENTS.items()}
-
-
-class Change(NamedTuple):
-    """What is to become of a settings file."""
-
-    path: str
-    before: bytes | None
-    """None where there is no file."""
-    after: bytes | None
-    """None where there is to be none."""
-    origin: bytes | None = None
-    """What the file was, or would have been, without kb's hooks."""
-
-    @property
-    def is_one(self) -> bool:
-        """Whether anything changes."""
-        return self.before != self.after
+PART = "hooks"
+"""The name of kb's part of a settings file."""
+WORDS: Mapping[str, str] = {name: word for word, name in EVENTS.items()}
+"""kb's events, each with its word of the command line."""
 
 
 class Hook(NamedTuple):
     """A hook of kb's in a settings file."""
 
     event: str
+    """By the host's name."""
     command: str
     timeout: int
     """Seconds; 0 where none is given."""
@@ -61,10 +44,20 @@ class Hook(NamedTuple):
 
 
 def host_named(name: str) -> ModuleType:
-    """Return the host *name*; raise UnknownId."""
+    """Return the module of the host *name*; raise UnknownId."""
     if name not in HOSTS:
         raise UnknownId(say("there is no host {name}", name=name), hint=say("known: {hosts}", hosts=", ".join(HOSTS)))
-    return HOSTS[name]
+    return import_module(f"kb.hosts.{name}")
+
+
+def name_of(host: ModuleType) -> str:
+    """Return the name of a host's module."""
+    return host.__name__.rpartition(".")[2]
+
+
+def _is_plugin(host: ModuleType) -> bool:
+    """Tell whether kb's hooks in *host* are a file of their own and no entries in settings."""
+    return host is opencode
 
 
 def settings_files(host: str, folder: str, environment: Mapping[str, str]) -> list[str]:
@@ -74,105 +67,111 @@ def settings_files(host: str, folder: str, environment: Mapping[str, str]) -> li
     return list(dict.fromkeys(map(os.path.realpath, files)))
 
 
-def project_around(folder: str) -> str:
-    """Return the top of the git work tree around *folder*, or *folder* where there is none."""
-    place = os.path.abspath(folder)
-    while not os.path.exists(os.path.join(place, ".git")):
-        if place == os.path.dirname(place):
-            return os.path.abspath(folder)
-        place = os.path.dirname(place)
-    return place
-
-
 def agent_command() -> str:
     """Return the `kb-hook` that belongs to the running Python."""
     beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
     return beside if os.path.exists(beside) else PROGRAM
 
 
-def wanted(host: ModuleType, program: str) -> list[Hook]:
-    """Return the hooks that kb has in *host*, each a line for a shell."""
+def wanted(host: ModuleType, program: str, events: Sequence[str] = ()) -> list[Hook]:
+    """Return the hooks that kb has in *host*, each a line for a shell; *events* narrows them, by any of their names.
+
+    Raise UnknownId for an event that kb has no use for there.
+    """
+    name = name_of(host)
+    known = {own: (own, host.EVENTS[own], WORDS[host.EVENTS[own]]) for own in host.TIMEOUTS}
+    for event in events:
+        if not any(event in names for names in known.values()):
+            problem = say("{host} is not asked for the event {event}", host=name, event=event)
+            raise UnknownId(problem, hint=say("known: {hosts}", hosts=", ".join(known)))
+    tail = "" if name == "claude" else f" --host {name}"
     return [
-        Hook(event, f"{shlex.quote(program)} {_WORDS[event]}", timeout, host.MATCHERS.get(event, ""))
-        for event, timeout in host.TIMEOUTS.items()
+        Hook(own, f"{shlex.quote(program)} {WORDS[host.EVENTS[own]]}{tail}", timeout, host.MATCHERS.get(own, ""))
+        for own, timeout in host.TIMEOUTS.items()
+        if not events or any(event in known[own] for event in events)
     ]
+
+
+def switched_off(folder: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the files in which a user has switched off the hooks of Codex."""
+    import tomllib
+
+    found = []
+    for path in settings_files("codex", folder, environment):
+        beside = os.path.join(os.path.dirname(path), "config.toml")
+        try:
+            features = tomllib.loads((content(beside) or b"").decode("utf-8", "replace")).get("features")
+        except tomllib.TOMLDecodeError:
+            continue
+        if isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False:
+            found.append(beside)
+    return found
 
 
 # -- what a file says ------------------------------------------------------------------------------
 
 
-def hooks_in(path: str) -> list[Hook]:
+def hooks_in(host: ModuleType, path: str) -> list[Hook]:
     """Return kb's hooks in the settings file *path*; raise BadInput for a file that is not such settings."""
-    text = _text(_bytes(path) or b"", path)
+    if _is_plugin(host):
+        program, seconds = plugin.opencode_calls(path)
+        every = wanted(host, program) if program else []
+        return [hook._replace(timeout=seconds[hook.event]) for hook in every if hook.event in seconds]
+    text = _text(host, content(path) or b"", path)
     return [hook for _, _, _, hook in _ours(text)] if text.strip() else []
 
 
-def _bytes(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=path) from None
-
-
-def _text(data: bytes, path: str) -> str:
+def _text(host: ModuleType, data: bytes, path: str) -> str:
     """Return settings as text, proved to be of the form that hooks are kept in."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(say("not valid UTF-8"), path=path, line=line, hint=_MEND) from None
-    if not text.strip():
-        return text
-    try:
-        settings = json.loads(text)
-    except json.JSONDecodeError as error:
-        problem = say("not valid JSON: {problem}", problem=error.msg)
-        raise BadInput(problem, path=path, line=error.lineno, hint=_MEND) from None
-    except RecursionError:
-        raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=_MEND) from None
-    _prove(settings, text, path)
+    text, settings = json_in(data, path, comments=host.COMMENTED)
+    if text.strip():
+        _prove(settings, text, path)
     return text
 
 
-_MEND = say("mend the file and try again; nothing was changed")
-
-
-def _prove(settings: object, text: str, path: str) -> None:
-    """Raise BadInput where the settings, their hooks, or an event's hooks are of another kind than the host reads."""
-    if not isinstance(settings, dict):
-        raise BadInput(say("the settings are no JSON object"), path=path, line=1, hint=_MEND)
+def _prove(settings: dict[str, Any], text: str, path: str) -> None:
+    """Raise BadInput where the hooks or an event's hooks are of another kind than the host reads."""
     place = jsontext.member(text, jsontext.top(text), "hooks")
     if place is None:
         return
     if not isinstance(settings["hooks"], dict):
-        raise BadInput(say("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=_MEND)
+        raise BadInput(say("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=MEND)
     for event in jsontext.inside(text, place.at):
-        if not isinstance(json.loads(text[event.at : event.end]), list):
+        if text[event.at] != "[":
             problem = say("the hooks of {event} are no list", event=event.key)
-            raise BadInput(problem, path=path, line=_line(text, event.start), hint=_MEND)
+            raise BadInput(problem, path=path, line=_line(text, event.start), hint=MEND)
 
 
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
+def _loaded(text: str) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads(jsontext.bare(text))
+    return settings
+
+
 def _ours(text: str) -> list[tuple[str, int, int, Hook]]:
-    """Return kb's hooks as (event, number of the group, number in the group, hook)."""
+    """Return kb's hooks as (event, number of the group, number in the group or -1 where there are none, hook)."""
     found = []
-    settings: dict[str, Any] = json.loads(text)
-    for event, groups in settings.get("hooks", {}).items():
+    for event, groups in _loaded(text).get("hooks", {}).items():
         for number, group in enumerate(groups):
             entries = group.get("hooks") if isinstance(group, dict) else None
-            for place, entry in enumerate(entries if isinstance(entries, list) else ()):
-                command = entry.get("command") if isinstance(entry, dict) else None
+            held = list(enumerate(entries)) if isinstance(entries, list) else [(-1, group)]
+            for place, entry in held:
+                command = (entry.get("command") or entry.get("bash")) if isinstance(entry, dict) else None
                 if isinstance(command, str) and is_ours(command):
-                    timeout = entry.get("timeout")
-                    seconds = int(timeout) if isinstance(timeout, int | float) and math.isfinite(timeout) else 0
-                    found.append((event, number, place, Hook(event, command, seconds, str(group.get("matcher") or ""))))
+                    matcher = str(group.get("matcher") or "")
+                    found.append((event, number, place, Hook(event, command, _seconds(entry), matcher)))
     return found
+
+
+def _seconds(entry: Mapping[str, Any]) -> int:
+    """Return the timeout of an entry; the host that counts in thousandths gives its hooks names."""
+    given = entry.get("timeoutSec", entry.get("timeout"))
+    if not isinstance(given, int | float) or not math.isfinite(given):
+        return 0
+    return int(given) // 1000 if "name" in entry else int(given)
 
 
 def is_ours(command: str) -> bool:
@@ -189,15 +188,16 @@ def is_ours(command: str) -> bool:
 # -- with and without kb's hooks -------------------------------------------------------------------
 
 
-def with_hooks(text: str, hooks: list[Hook]) -> str:
+def with_hooks(host: ModuleType, text: str, hooks: list[Hook]) -> str:
     """Return the settings *text* with *hooks* behind those that are there."""
     if not text.strip():
-        text = "{}\n"
+        text = json.dumps(dict(host.TOP), indent=2) + "\n"
     for hook in hooks:
         root = jsontext.top(text)
         place = jsontext.member(text, root, "hooks")
-        call = {"type": "command", "command": hook.command, "timeout": hook.timeout}
-        entry = {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [call]}
+        call = host.entry(hook.command, hook.timeout)
+        matched = {"matcher": hook.matcher} if hook.matcher else {}
+        entry = {**matched, "hooks": [call]} if host.GROUPED else {**call, **matched}
         event = jsontext.member(text, place.at, hook.event) if place else None
         if place is None:
             text = jsontext.added(text, root, {hook.event: [entry]}, "hooks")
@@ -224,14 +224,13 @@ def _without(text: str, event: str, number: int, place: int) -> str:
     events = jsontext.inside(text, hooks.at)
     at = max(n for n, value in enumerate(events) if value.key == event)
     groups = jsontext.inside(text, events[at].at)
-    entries = jsontext.member(text, groups[number].at, "hooks")
-    assert entries is not None
-    if len(jsontext.inside(text, entries.at)) > 1:
+    entries = jsontext.member(text, groups[number].at, "hooks") if place >= 0 else None
+    if entries and len(jsontext.inside(text, entries.at)) > 1:
         return jsontext.without(text, entries.at, place)
-    if len(groups) > 1:
-        return jsontext.without(text, events[at].at, number)
-    if len(events) > 1:
-        return jsontext.without(text, hooks.at, at)
+    for start, which, empty in ((events[at].at, number, "[]"), (hooks.at, at, "{}")):
+        left = jsontext.without(text, start, which)
+        if left[start : start + 2] != empty:  # others stand there, or their comments
+            return left
     members = jsontext.inside(text, root)
     return jsontext.without(text, root, max(n for n, value in enumerate(members) if value.key == "hooks"))
 
@@ -239,109 +238,47 @@ def _without(text: str, event: str, number: int, place: int) -> str:
 # -- changing a file -------------------------------------------------------------------------------
 
 
-def installation(host: ModuleType, path: str, program: str, environment: Mapping[str, str]) -> Change:
+def installation(
+    host: ModuleType, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
+) -> Change:
     """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
-    before = _bytes(path)
-    text = _text(before or b"", path)
-    hooks = wanted(host, program)
+    hooks = wanted(host, program, events)
+    if _is_plugin(host):
+        return plugin.opencode_file(path, PART, plugin.opencode_text(program, [hook.event for hook in hooks]))
+    before = content(path)
+    text = _text(host, before or b"", path)
     if text.strip() and sorted(hook for _, _, _, hook in _ours(text)) == sorted(hooks):
-        return Change(path, before, before)
-    is_known, origin = _origin(path, before, environment)
+        return Change(path, before, before, PART)
+    is_known, origin = original(path, PART, before, environment)
     if not is_known:
-        origin = None if before is None else _joined(before, without_hooks(text))
-    return Change(
-        path, before, _proved(origin, path, with_hooks(_text(origin or b"", path), hooks), len(hooks)), origin
-    )
+        origin = None if before is None else encoded(without_hooks(text), before)
+    after = _proved(host, origin, path, with_hooks(host, _text(host, origin or b"", path), hooks), len(hooks))
+    return Change(path, before, after, PART, origin, stands=True)
 
 
-def removal(path: str, environment: Mapping[str, str]) -> Change:
+def removal(host: ModuleType, path: str, environment: Mapping[str, str]) -> Change:
     """Return what taking kb's hooks out changes in the settings *path*: all of it back where nothing else changed."""
-    before = _bytes(path)
-    text = _text(before or b"", path)
+    if _is_plugin(host):
+        return plugin.opencode_file(path, PART, None)
+    before = content(path)
+    text = _text(host, before or b"", path)
     if before is None or not text.strip() or not _ours(text):
-        return Change(path, before, before)
-    is_known, origin = _origin(path, before, environment)
-    return Change(path, before, origin if is_known else _proved(before, path, without_hooks(text), 0))
+        return Change(path, before, before, PART)
+    is_known, origin = original(path, PART, before, environment)
+    return Change(path, before, origin if is_known else _proved(host, before, path, without_hooks(text), 0), PART)
 
 
-def _joined(before: bytes, text: str) -> bytes:
-    return (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + text.encode()
-
-
-def _proved(origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
+def _proved(host: ModuleType, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
-    if len(_ours(text)) != hooks or _others(text) != _others(_text(origin or b"", path)):
-        raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=_MEND)
-    return _joined(origin or b"", text)
+    others = _others(_text(host, origin or b"", path))
+    if len(_ours(text)) != hooks or _others(text) not in (others, {**host.TOP, **others}):
+        raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=MEND)
+    return encoded(text, origin)
 
 
 def _others(text: str) -> dict[str, Any]:
     """Return what settings say besides kb's hooks; an event without a hook says nothing."""
     left = without_hooks(text)
-    settings: dict[str, Any] = json.loads(left) if left.strip() else {}
+    settings: dict[str, Any] = _loaded(left) if left.strip() else {}
     hooks = {event: groups for event, groups in settings.pop("hooks", {}).items() if groups}
     return {**settings, **({"hooks": hooks} if hooks else {})}
-
-
-def apply(change: Change, environment: Mapping[str, str]) -> None:
-    """Write what *change* says, whole or not at all; links are followed and permissions kept."""
-    path = os.path.realpath(change.path)
-    if change.after is None:
-        os.unlink(path)
-    else:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
-    _remember(change, environment)
-
-
-def _replace(path: str, data: bytes, rights: int | None) -> None:
-    """Write a file whole or not at all, with these *rights* from its first byte on: settings may hold secrets."""
-    beside = f"{path}.kb-{os.getpid()}"
-    try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, rights or 0o666), "wb") as file:
-            if rights is not None:
-                os.chmod(beside, rights)
-            file.write(data)
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
-
-
-def _memory(path: str, environment: Mapping[str, str]) -> str:
-    """Return the file that keeps what *path* was before: in the user's state folder, for no one else to read."""
-    mark = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
-    return os.path.join(state_home(environment), "hooks", f"{mark}.json")
-
-
-def _remember(change: Change, environment: Mapping[str, str]) -> None:
-    memory = _memory(change.path, environment)
-    if change.after is None or not hooks_in(change.path):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(memory)
-        return
-    value = {
-        "path": os.path.realpath(change.path),
-        "after": hashlib.sha256(change.after).hexdigest(),
-        "before": None if change.origin is None else change.origin.decode(),
-    }
-    os.makedirs(os.path.dirname(memory), mode=0o700, exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(memory)
-    file = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(file, "w", encoding="utf-8", newline="") as opened:
-        json.dump(value, opened, ensure_ascii=False)
-
-
-def _origin(path: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
-    """Return whether it is known what *path*, unchanged since kb wrote it, was before; and what that was."""
-    try:
-        with open(_memory(path, environment), encoding="utf-8", newline="") as file:
-            kept = json.load(file)
-        before = kept["before"]
-        if now is None or kept["after"] != hashlib.sha256(now).hexdigest():
-            return False, None
-        return True, None if before is None else str(before).encode()
-    except (OSError, ValueError, KeyError, TypeError):
-        return False, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from kb.hosts.watch import is_quiet
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
         return not str(payload.get("prompt") or "").strip()
     if event == "PreToolUse":
         usual = not os.path.exists(os.path.join(root, SETTINGS))
-        return not _reads_much(payload, usual=usual) and not _fills_up(payload, root)
+        return not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
     if event == "PostToolUse":
-        short = payload.get("tool_name") not in SEARCHES or _is_short(payload.get("tool_response"))
+        tool = payload.get("tool_name")
+        short = not isinstance(tool, str) or tool not in SEARCHES or _is_short(payload.get("tool_response"))
         return short and not _fills_up(payload, root)
     return False
 

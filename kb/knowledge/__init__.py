@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from kb import config as settings
-from kb.errors import BadRecord, KbError, NoKnowledgeBase
-from kb.home import found, passed_over
+from kb.errors import BadRecord, KbError
 from kb.kinds import KINDS
-from kb.knowledge.lookup import one_named, unreadable
+from kb.knowledge.lookup import one_named, root_around, root_at, unreadable
 from kb.knowledge.names import CONTENT
 from kb.record import GLOBAL, Candidate, Record, Verdict
 from kb.store.git.repository import Repository
@@ -19,7 +18,7 @@ from kb.store.index import Index
 from kb.store.rows import ALL, Filter
 from kb.store.state import State
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
+from kb.words import Said
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
@@ -31,12 +30,14 @@ if TYPE_CHECKING:
     from kb.knowledge.session.archive import Session
     from kb.knowledge.session.keeping import Saved
     from kb.knowledge.write.inbox import Held
+    from kb.reading.context import Context
     from kb.reading.hints import Hint
+    from kb.reading.pack import Pack
     from kb.store.git.history import Change
 
 
 class KnowledgeBase:
-    """One knowledge base on disk."""
+    """One knowledge base on disk; to be closed, or used in a `with`. One object is for one thread."""
 
     def __init__(self, root: str, environment: Mapping[str, str], now: Callable[[], float] = time.time) -> None:
         """Open the knowledge base at *root*; *now* gives the time in seconds since 1970."""
@@ -60,25 +61,12 @@ class KnowledgeBase:
         NoKnowledgeBase if there is none.
         """
         environment = os.environ if environment is None else environment
-        root = found(start or os.getcwd(), environment)
-        if root is None and environment.get("KB_HOME"):
-            said = say("$KB_HOME names {path}, which is not a knowledge base", path=environment["KB_HOME"])
-            raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=environment["KB_HOME"]))
-        if root is None:
-            if over := passed_over(start or os.getcwd(), environment):
-                said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, settings.FILE))
-                raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
-            raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
-        return cls(root, environment, now)
+        return cls(root_around(start or os.getcwd(), environment), environment, now)
 
     @classmethod
     def at(cls, root: str, environment: Mapping[str, str] | None = None) -> KnowledgeBase:
         """Open the knowledge base whose root is *root*; raise NoKnowledgeBase if it is none."""
-        if not os.path.isfile(os.path.join(root, settings.FILE)):
-            raise NoKnowledgeBase(
-                say("{path} is not a knowledge base", path=root), hint=say("make one: kb init {path}", path=root)
-            )
-        return cls(root, os.environ if environment is None else environment)
+        return cls(root_at(root), os.environ if environment is None else environment)
 
     def close(self) -> None:
         """Close what is open."""
@@ -292,7 +280,7 @@ class KnowledgeBase:
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
-        from kb.knowledge.session.keeping import land
+        from kb.knowledge.session.landing import land
 
         return land(self)
 
@@ -314,11 +302,11 @@ class KnowledgeBase:
 
         return day_named(word, self.now())
 
-    def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
+    def spawn(self, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi") -> str:
         """Return what the prompt of a sub-agent in the role *avatar* begins with."""
         from kb.knowledge.recall.hints import spawn
 
-        return spawn(self, avatar, task, session=session, project=project)
+        return spawn(self, avatar, task, session=session, project=project, style=style)
 
     def session_file(self, name: str, file: str = "compact.md") -> str:
         """Return one file of the archived session that *name* names."""
@@ -377,14 +365,26 @@ class KnowledgeBase:
         return history(self, name, scope=scope)
 
     def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
-        """Return what answers *query*, best first."""
+        """Return at most *limit* records that answer *query*, best first; without a query all that are *wanted*."""
         self.look()
         from kb.knowledge.recall.answering import explained
 
         return explained(self, query, wanted=wanted, project=project, limit=limit).answers
 
+    def context(self, query: str, *, budget: int = 1500, wanted: Filter = ALL, project: str = GLOBAL) -> Context:
+        """Return what answers *query* as text for an agent: whole or short records within *budget* estimated tokens."""
+        from kb.knowledge.recall.context import build
+
+        return build(self, query, budget=budget, wanted=wanted, project=project)
+
+    def pack(self, question: str, *, folder: str = "") -> Pack:
+        """Return what is known of *question*: verbatim evidence, open questions, conflicts with code in *folder*."""
+        from kb.knowledge.recall.pack import build
+
+        return build(self, question, folder=folder)
+
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
-        """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""
+        """Return the T1 or T2 hint (*moment* "t1" or "t2"): what holds any of *keywords*; without any, what is new."""
         from kb.knowledge.recall.hints import hint
 
         return hint(self, moment, keywords, project=project)

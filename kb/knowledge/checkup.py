@@ -12,12 +12,14 @@ from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
 from kb.errors import Busy, GitFailed
+from kb.knowledge import clean
+from kb.knowledge.guard.agents import remember_mended, staged
 from kb.knowledge.lines import revisions
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
 from kb.patterns import regex
-from kb.record import GLOBAL, Record, Status
+from kb.record import FIXED_BY, GLOBAL, Record, Status
 from kb.store.git.repository import Repository
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _FRONT_UID = regex(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
+_COMMIT = regex(r"[0-9a-f]{7,64}")
 _TRUNKS = ("origin/main", "origin/master", "main", "master")
 
 
@@ -46,14 +49,25 @@ def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) ->
     return checked(kb, fix=fix, below=below).findings
 
 
+def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]:
+    """Do what `check` does without reading again what nothing was found in before; the index has read *records*."""
+    read = {record.path: record for record in records}
+    looked_at = (source._replace(record=read.get(source.path)) for source in sources(kb))
+    everything = _beside_others(kb, looked(kb, looked_at, clean.known(kb)))
+    findings = found(everything)
+    clean.remember(kb, everything, findings)
+    return findings
+
+
 def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
     """Do what `check` does, and count the records."""
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
-    findings = those(found(everything), below)
+    findings = those([*found(everything), *staged(kb)], below)
     mended = fixes(findings, looked_at, lambda: ulid(kb.now())) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
+    remember_mended(kb, mended)
     return checked(kb, below=below) if mended else Checked(findings, len(everything.opened))
 
 
@@ -68,8 +82,11 @@ def is_below(path: str, below: Sequence[str]) -> bool:
     return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
 
 
-def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
-    """Return the records in the files *looked_at* with what is known of the world around them; branches are not."""
+def looked(kb: KnowledgeBase, looked_at: Iterable[Source], unremarkable: frozenset[str] = frozenset()) -> Shelf:
+    """Return the records in the files *looked_at* with what is known of the world around them; branches are not.
+
+    *unremarkable* are the texts that need not be looked at alone.
+    """
 
     def secrets(text: str) -> Iterator[tuple[int, str]]:
         return redact.secrets(text, kb.config.masking)
@@ -79,9 +96,11 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source]) -> Shelf:
     around = Surroundings(
         today=kb.today(),
         files=frozenset(_files(kb.root)),
-        trees={name: frozenset(_tracked(kb, top)) for name, top in _projects(kb).items()},
+        trees={name: frozenset(tracked(kb, top)) for name, top in projects(kb).items()},
         changes=_changes(kb, [one.record for one in everything.opened]),
+        fixes=dict(_fixes(kb, [one.record for one in everything.opened])),
         texts=before.texts,
+        clean=unremarkable,
         merges=_merges(kb, everything),
     )
     return everything._replace(surroundings=around)
@@ -123,7 +142,7 @@ def _files(top: str) -> Iterator[str]:
         yield from (inside + name for name in names)
 
 
-def _projects(kb: KnowledgeBase) -> dict[str, str]:
+def projects(kb: KnowledgeBase) -> dict[str, str]:
     """Return name and folder of the projects whose trees are on this machine."""
     found = {kb.config.project: kb.repository.top} if kb.config.project else {}
     known = kb.state.load("projects.json") or {}
@@ -134,7 +153,8 @@ def _projects(kb: KnowledgeBase) -> dict[str, str]:
     return found
 
 
-def _tracked(kb: KnowledgeBase, top: str) -> list[str]:
+def tracked(kb: KnowledgeBase, top: str) -> list[str]:
+    """Return the files of the project at *top* that git knows or would take, relative to it."""
     names = _asked(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(_files(top))
 
@@ -155,7 +175,7 @@ def _asked(kb: KnowledgeBase, top: str, *arguments: str) -> bytes | None:
 def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
     """Return for each record how much its impact files have changed since it was last confirmed."""
     found: dict[str, dict[str, float | None]] = {}
-    for name, top in _projects(kb).items():
+    for name, top in projects(kb).items():
         own = [r for r in records if r.impact and r.scope == f"project/{name}" and (r.confirmed or r.date)]
         if not own:
             continue
@@ -164,6 +184,21 @@ def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, fl
             since = record.confirmed or record.date
             found[record.path] = {path: _share(top, path, since, log) for path in record.impact}
     return found
+
+
+def _fixes(kb: KnowledgeBase, records: list[Record]) -> Iterator[tuple[str, bool]]:
+    """Yield for each record that names the commit which fixed it whether its project has that commit."""
+    tops = projects(kb)
+    for record in records:
+        top = tops.get(record.scope.removeprefix("project/"), "")
+        if not top or FIXED_BY not in record.extra:
+            continue
+        commit = str(record.extra[FIXED_BY])
+        is_name = _COMMIT.fullmatch(commit) is not None
+        yield (
+            record.path,
+            is_name and _asked(kb, top, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}") is not None,
+        )
 
 
 def _log(kb: KnowledgeBase, top: str, since: str) -> list[tuple[str, str, int]]:

@@ -13,7 +13,8 @@ from kb.store.files import content, remove, write_whole
 from kb.store.state import FOLDER, State
 from kb.values import NamedTuple
 
-FILE = "hook-failures.jsonl"
+FILE = "log"
+"""The file in the state folder: a JSON object a line."""
 _KEPT = 50
 
 

@@ -1,13 +1,39 @@
-"""Find the one record that a name means, and the files that hold none."""
+"""Find the knowledge base around a folder, the one record that a name means, and the files that hold none."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 
-from kb.errors import BadRecord, UnknownId
+from kb.config import FILE
+from kb.errors import BadRecord, NoKnowledgeBase, UnknownId
+from kb.home import found, passed_over
 from kb.record import GLOBAL, Record, aliases_of
 from kb.store.index import Index
 from kb.words import Said, say
+
+
+def root_around(start: str, environment: Mapping[str, str]) -> str:
+    """Return the root of the knowledge base that holds for the folder *start*; raise NoKnowledgeBase."""
+    root = found(start, environment)
+    if root is not None:
+        return root
+    if named := environment.get("KB_HOME"):
+        said = say("$KB_HOME names {path}, which is not a knowledge base", path=named)
+        raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=named))
+    if over := passed_over(start, environment):
+        said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
+        raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
+    raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
+
+
+def root_at(root: str) -> str:
+    """Return *root* where a knowledge base stands; raise NoKnowledgeBase."""
+    if not os.path.isfile(os.path.join(root, FILE)):
+        said = say("{path} is not a knowledge base", path=root)
+        raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=root))
+    return root
 
 
 def one_named(index: Index, name: str, scope: str = "") -> Record:

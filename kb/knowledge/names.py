@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from kb.record import GLOBAL
 
 CONTENT = "content"
+TREE = ".wukong/context"
+"""The context in the layout of one project, beside CONTENT."""
 INBOX = "refs/kb/inbox"
 """The ref whose tree holds what the gate keeps back, one JSON file each."""
 REVIEWS = "refs/heads/kb/review/"

@@ -1,11 +1,11 @@
-"""The files that let a host of repositories check a knowledge base and comment on what a merge will mean."""
+"""The files that let a host of repositories check a knowledge base, comment on a merge, and publish the wiki."""
 
 from __future__ import annotations
 
 from importlib import resources
 
-_GITHUB = {".github/workflows/kb.yml": "github-workflow.yml"}
-_GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml"}
+_GITHUB = {".github/workflows/kb.yml": "github-workflow.yml", ".github/workflows/kb-wiki.yml": "github-wiki.yml"}
+_GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml", ".gitlab/kb-wiki.yml": "gitlab-wiki.yml"}
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
 
 

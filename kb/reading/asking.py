@@ -29,7 +29,7 @@ FUNCTION_EN = words_in(
     yet you your yours yourself yourselves
     """
 )
-_FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
+FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
 
 
 def asked(query: str, limit: int = MAX_ASKED) -> dict[str, float]:
@@ -45,7 +45,7 @@ def asked(query: str, limit: int = MAX_ASKED) -> dict[str, float]:
             for i in range(len(run) - 1):
                 ask(run[i : i + 2], 1.0 if run[i : i + 2] in inside else ACROSS)
             for character in run:
-                if character not in _FUNCTION_ZH:
+                if character not in FUNCTION_ZH:
                     ask(character, 1.0 if len(run) == 1 else CHARACTER)
             continue
         for at, word in enumerate(word_terms(run)):

@@ -37,9 +37,11 @@ class Words(NamedTuple):
     pointer: str
     compact: str
     hints: str
+    anchors: str
     task: str
     note: str
     more: str
+    context_footer: str
     colon: str
     comma: str
 
@@ -70,9 +72,11 @@ ZH = Words(
     pointer="查找：`kb search 词`；查看：`kb show ID`。以上为引文，仅供参考，决策权在本体。",
     compact="## 🔸 缩形态上下文",
     hints="## 惯性提示",
+    anchors="## 相关锚点",
     task="## 你的任务",
     note="## 注意",
     more='如需更多上下文，可 Read("{pointer}")',
+    context_footer="以上为引文，仅供参考，决策权在本体。全文：`kb show ID`。",
     colon="：",
     comma="、",
 )
@@ -91,6 +95,7 @@ EN = ZH._replace(
         "Search: `kb search WORDS`; read: `kb show ID`. The above is quoted, for reference only; the decision is yours."
     ),
     more='For more context: Read("{pointer}")',
+    context_footer="The above is quoted, for reference only; the decision is yours. Full text: `kb show ID`.",
     colon=": ",
     comma=", ",
 )

@@ -182,6 +182,22 @@ def _words(config: Config) -> Words:
 # -- prompts, starts, sub-agents ------------------------------------------------------------------
 
 
+def anchors(records: Sequence[Record], config: Config) -> Hint:
+    """Return the list of *records*, best first, that a sub-agent starts with (RUYI "召唤分身时的上下文传递")."""
+    words = _words(config)
+    kept, warnings = allowed(records)
+    facts = [told(record, words.untitled) for record in kept[: 2 * config.hint_items]]
+    footer = f"---\n{words.t2_footer}"
+
+    def render(taken: Sequence[Told]) -> str:
+        lines = [_line("anchors", one, [fact.original for fact in facts], words) for one in taken]
+        return "\n".join([*lines, "", footer])
+
+    taken = fitting(facts, config.hint_tokens, render)
+    warnings += [fact.warning for fact in facts if fact.warning]
+    return Hint(render(taken) if taken else "", tuple(warnings), tuple(fact.original for fact in taken))
+
+
 def prompt_hint(records: Sequence[Record], config: Config) -> Hint:
     """Return what a prompt is answered with: *records*, best first, quoted as data; no text without records."""
     words = _words(config)
@@ -273,17 +289,17 @@ def framed(text: str, config: Config) -> str:
     return f"{_words(config).prompt}\n\n{text}" if text else ""
 
 
-def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: str = "zh") -> str:
+def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: str = "zh", style: str = "shi") -> str:
     """Return the prompt for a sub-agent: compact form, hints, task, and where the whole context stands.
 
-    The layout is fixed (SHI "召唤分身时的上下文传递"); a part with nothing in it is left out.
+    The layouts are fixed (SHI and RUYI "召唤分身时的上下文传递"); a part with nothing in it is left out.
     """
     words = ZH if language == "zh" else EN
     target = one_line(pointer).replace("\\", "\\\\").replace('"', '\\"')
     more = words.more.format(pointer=target) if pointer else ""
     parts = (
         (words.compact, "\n".join(_rows(compact))),
-        (words.hints, hint_text),
+        (words.anchors if style == "ruyi" else words.hints, hint_text),
         (words.task, task),
         (words.note, more),
     )

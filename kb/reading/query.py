@@ -9,7 +9,7 @@ match inside a word): a caller that promises the plain scan adds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
@@ -93,6 +93,16 @@ _TRAILING_ZH = frozenset("用时中里上下后前等")
 _WORD_ENDINGS_ZH = frozenset("库器化性率层端表键流图机量值区页栈链池")
 """Characters that close a word of three, as in 数据库 and 服务器."""
 
+WORD_LISTS: Mapping[str, frozenset[str]] = {
+    "stop_en": _STOP_EN,
+    "stop_zh": _STOP_ZH,
+    "kept_zh": _KEPT_ZH,
+    "leading_zh": _LEADING_ZH,
+    "trailing_zh": _TRAILING_ZH,
+    "endings_zh": _WORD_ENDINGS_ZH,
+}
+"""The lists above by name, for a search that is no part of kb."""
+
 _CITATION = regex(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
 
 
@@ -116,9 +126,9 @@ def any_expression(queries: Iterable[str]) -> str:
     return " OR ".join(f"({expression})" for expression in dict.fromkeys(expressions))
 
 
-def broad_expression(query: str) -> str:
-    """Return the FTS5 expression for any meaningful term of the prompt *query*, or "" where it has none."""
-    return " OR ".join(f'"{term}"' for term in subjects(query))
+def broad_expression(query: str, limit: int = MAX_TERMS) -> str:
+    """Return the FTS5 expression for any of the *limit* most telling terms of *query*, or "" where it has none."""
+    return " OR ".join(f'"{term}"' for term in subjects(query, limit))
 
 
 def _touching(chunk: str) -> Iterator[list[tuple[str, bool]]]:

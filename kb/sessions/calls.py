@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from kb.sessions import foreign
 from kb.sessions.transcript import asked, messages_of
 from kb.sessions.usage import after_compaction, context_tokens
 from kb.text import tokens
@@ -89,6 +90,8 @@ class History(NamedTuple):
     boundary: int = 0
     """The line of the last compaction: what stands above it is in no context any more."""
     lines: int = 0
+    host: str = ""
+    """The host whose format it is; "" for Claude Code."""
 
     @property
     def tool_tokens(self) -> int:
@@ -115,8 +118,8 @@ def history(records: Iterable[Mapping[str, Any] | None]) -> History:
     reader = _Reader()
     for number, record in enumerate(records, 1):
         reader.lines = number
-        if record is not None:
-            reader.take(number, record)
+        for one in foreign.records(record) if record is not None else ():
+            reader.take(number, one)
     return reader.history()
 
 
@@ -130,10 +133,11 @@ class _Reader:
         self.open: dict[str, int] = {}
         self.steps: dict[str, int] = {}
         self.tokens = self.boundary = self.lines = 0
-        self.model = ""
+        self.model = self.host = ""
         self.aside: bool | None = None
 
     def take(self, number: int, record: Mapping[str, Any]) -> None:
+        self.host = self.host or str(record.get(foreign.HOST) or "")
         left = after_compaction(record)
         if left is not None:
             self.tokens, self.boundary = left, number
@@ -178,7 +182,7 @@ class _Reader:
     def history(self) -> History:
         return History(
             tuple(self.calls), tuple(self.spoken), tuple(self.prompts), len(self.steps), self.tokens, self.model,
-            self.boundary, self.lines,
+            self.boundary, self.lines, self.host,
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Read a Claude Code transcript: JSON lines whose format may change with any release, so nothing here insists.
+"""Read a session: JSON lines, or one JSON value, whose format may change with any release, so nothing here insists.
 
 What is unknown is counted, what is broken is skipped and named with its line, and no bytes make the reader fail.
 """
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kb.patterns import regex
+from kb.sessions import foreign
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -96,6 +97,8 @@ class Transcript(NamedTuple):
     """How many lines are done with: the cursor for the next read. A half-written last line is not among them."""
     compactions: tuple[int, ...] = ()
     """The lines at which the host compacted the conversation."""
+    host: str = ""
+    """The host whose format it is; "" for Claude Code."""
 
 
 class _Broken(Exception):
@@ -108,8 +111,7 @@ class _Broken(Exception):
 
 def read(data: bytes, after_line: int = 0) -> Transcript:
     """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises."""
-    whole = data.count(b"\n")
-    records, skipped = _records(data, max(after_line, 0), whole)
+    records, skipped, whole = _found(data, max(after_line, 0))
     messages: list[Message] = []
     unknown: dict[str, int] = {}
     for number, record in records:
@@ -133,6 +135,7 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
         ended=times[-1] if times else "",
         lines=max([whole, after_line, *(number for number, _ in records[-1:])]),
         compactions=tuple(number for number, record in records if record.get("subtype") == "compact_boundary"),
+        host=_first(records, foreign.HOST),
     )
 
 
@@ -171,6 +174,29 @@ def _split(text: str, tag: str) -> tuple[str, str]:
     return "\n\n".join([*outside, text[at:]]), "\n\n".join(inside)
 
 
+def _found(data: bytes, after: int) -> tuple[list[tuple[int, dict[str, Any]]], list[Skipped], int]:
+    """Return the records behind line *after* in the form of Claude Code, what is none, and how many lines are whole.
+
+    Where the session is one JSON value, its messages count as lines.
+    """
+    skipped: list[Skipped] = []
+    messages = foreign.whole(data)
+    if messages is None:
+        whole = data.count(b"\n")
+        rows, skipped = _records(data, after, whole)
+    else:
+        whole = len(messages)
+        rows = [(n, _writable(m)) for n, m in enumerate(messages, 1) if n > after]
+    own = [(number, dict(one)) for number, row in foreign.latest(rows) for one in foreign.records(row)]
+    return own, skipped, whole
+
+
+def _writable(record: dict[str, Any]) -> dict[str, Any]:
+    """Return *record* without halves of characters, which cannot be written to any file again."""
+    made: dict[str, Any] = json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
+    return made
+
+
 def _records(data: bytes, after: int, whole: int) -> tuple[list[tuple[int, dict[str, Any]]], list[Skipped]]:
     """Return the records behind line *after* with their lines, and what is none; *whole* lines have their end."""
     records: list[tuple[int, dict[str, Any]]] = []
@@ -193,8 +219,7 @@ def _record(row: bytes) -> dict[str, Any]:
     try:
         record = json.loads(row.decode("utf-8-sig"))
         if _SURROGATE.search(row):
-            # Half an emoji cannot be written to any file again.
-            record = json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace"))
+            record = _writable(record)
     except UnicodeDecodeError:
         raise _Broken(say("not valid UTF-8")) from None
     except (ValueError, RecursionError):

@@ -32,14 +32,14 @@ def shortened(
     if (not rows or len(_filled(lines)) <= rows) and tokens(text) <= most:
         return text
     note = _LEFT_OUT.format(left=len(lines), all=len(lines))
-    room = most - tokens(note) - 1
+    room = most - tokens(f"\n{note}")
     if room <= 0:
         return _TOO_LONG.format(size=tokens(text))
     order = ranked(lines, words, changed or {}, now, keep)
     chosen: set[int] = set()
     filled = 0
     for at in order:
-        size = tokens(lines[at]) + 1
+        size = tokens(f"{lines[at]}\n")
         if size > room or (rows and filled >= rows):
             continue
         chosen.add(at)

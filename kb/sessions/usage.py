@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from kb.sessions import foreign
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -99,17 +100,35 @@ def after_compaction(record: Mapping[str, Any]) -> int | None:
 
 def usage_in(data: bytes, windows: Sequence[str] = (), usual: int = WINDOW) -> Usage:
     """Return how full the context was at the end of the transcript *data*, of which the beginning may be missing."""
-    end = data.count(b"\n") + 1
-    for number, row in zip(range(end, 0, -1), reversed(data.split(b"\n")), strict=False):
-        if b'"usage"' not in row and b'"compact_boundary"' not in row:
-            continue
-        record = _record(row)
+    for number, record in _from_the_end(data):
         left = after_compaction(record)
         tokens = left if left is not None else 0 if record.get("isSidechain") is True else context_tokens(record)
         if left is not None or tokens:
-            model = str((record.get("message") or {}).get("model") or "") if left is None else ""
-            return Usage(tokens, window_of(model, windows, usual), model, number)
+            message = (record.get("message") or {}) if left is None else {}
+            model, told = str(message.get("model") or ""), (message.get("usage") or {}).get("context_window")
+            window = told if isinstance(told, int) and told > 0 else window_of(model, windows, usual)
+            return Usage(tokens, window, model, number)
     return Usage(0, usual)
+
+
+_SAYS = (b'"usage"', b'"compact_boundary"', b'"token_count"', b'"compacted"', b'"tokens"', b'"compaction"')
+"""What stands in a line that says how full a context is, whatever the host."""
+
+
+def _from_the_end(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the records that may say how full the context is, the last one first, with their lines."""
+    messages = foreign.whole(data)
+    if messages is not None:
+        found = ((number, messages[number - 1]) for number in range(len(messages), 0, -1))
+    else:
+        rows = data.split(b"\n")
+        found = (
+            (number, _record(rows[number - 1]))
+            for number in range(len(rows), 0, -1)
+            if any(word in rows[number - 1] for word in _SAYS)
+        )
+    for number, record in found:
+        yield from ((number, one) for one in reversed(foreign.records(record)))
 
 
 def _record(row: bytes) -> dict[str, Any]:

@@ -47,6 +47,19 @@ def opened(path: str) -> tuple[Connection, bool]:
         return _connected(_MEMORY)
 
 
+def copied(source: str, target: str) -> None:
+    """Copy the index *source* to the file *target*, which is not there yet; raise IndexFailed."""
+    try:
+        one, other = sqlite3.connect(source), sqlite3.connect(target)
+        try:
+            one.backup(other)
+        finally:
+            one.close()
+            other.close()
+    except sqlite3.Error as error:
+        raise _unusable(error) from error
+
+
 def _connected(path: str) -> tuple[Connection, bool]:
     try:
         db = sqlite3.connect(path, timeout=20, isolation_level=None, factory=Connection)

@@ -22,7 +22,6 @@ from kb.store.rows import (
     FILES_IN_FOLDER,
     STAMPS_OF_FOLDER,
     Filter,
-    Found,
     between,
     body_of,
     dumped,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 _TOO_LONG = 12
 """Digits from which on a number was never given out by kb, and SQLite may not hold it."""
-
 
 _FEW, _NARROW, _WIDE = 100, 2_000, 64_000
 """So many changed files, and the file's pages get 64 MB of memory instead of two."""
@@ -287,25 +285,19 @@ class Index:
         (row,) = self._db.execute("SELECT max(n) FROM records").fetchone()
         return int(row or 0)
 
+    def impacts(self, wanted: Filter = ALL) -> list[str]:
+        """Return the paths, as they are written, that the records *wanted* are about."""
+        condition, values = where(wanted)
+        among = f"n IN (SELECT n FROM records r WHERE {condition})"
+        rows = self._db.execute(f"SELECT DISTINCT value FROM facets WHERE +facet = 'impact' AND {among}", values)
+        return [path for (path,) in rows]
+
     def named(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
         rows = self._db.execute(
             "SELECT path, data FROM records WHERE id = ? OR uid = ? ORDER BY scope", (record_id, record_id)
         )
         return [loaded(path, data) for path, data in rows]
-
-    def search(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[Found]:
-        """Return what the FTS5 *expression* finds, best first; a title weighs eight times the body, tags three."""
-        if not expression:
-            return []
-        condition, values = where(wanted)
-        rows = self._db.execute(
-            "SELECT r.path, r.data, w.score FROM"
-            " (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
-            f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
-            (expression, *values, limit),
-        )
-        return [Found(loaded(path, data), score) for path, data, score in rows]
 
     def at(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
@@ -336,19 +328,21 @@ class Index:
         impact: Iterable[str],
         scopes: Sequence[str],
         limit: int = 50,
+        telling: str = "",
     ) -> list[Record]:
         """Return live records of *scopes* that could say the same as, or the contrary of, something with these marks.
 
-        Of those that share a word of the title, and of those that share a claim or a path, at most *limit* each.
+        Of those that share a word of the title, of those that say anywhere what *telling* asks for, and of those that
+        share a claim or a path, at most *limit* each.
         """
         wanted = [("claim", key) for key in claims] + [("impact", path) for path in impact]
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
-        if expression:
+        here = " OR ".join(map(scope_term, scopes))
+        for asked in filter(None, (expression and f"title : ({expression})", telling)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
-            here = " OR ".join(map(scope_term, scopes))
-            values += [f"(title : ({expression})) AND tags : ({here})", limit]
+            values += [f"({asked}) AND tags : ({here})", limit]
         for facet, value in wanted:
             live = f"r.scope IN ({marks(scopes)}) AND r.status IN ({marks(LIVE)})"
             shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"

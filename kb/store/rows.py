@@ -51,13 +51,6 @@ def scope_term(scope: str) -> str:
     return f"xscope{zlib.crc32(scope.encode()):08x}"
 
 
-class Found(NamedTuple):
-    """A record and how well the index finds it answers: the lower the better (bm25)."""
-
-    record: Record
-    score: float
-
-
 class Filter(NamedTuple):
     """Which records are wanted; an empty field wants all."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import logging
 import os
@@ -10,18 +12,26 @@ from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
 from kb.values import TYPE_CHECKING
+from kb.wiki.kept import Built, forget, place_of, remember, remembered, remove_gone
 from kb.wiki.markup import bare
+from kb.wiki.reindexing import Memory
 from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
 
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
 
     from kb.knowledge import KnowledgeBase
+    from kb.wiki.plugin import KbPlugin
 
 ADDRESS = "127.0.0.1:8000"
+POLL = 0.2
+"""Seconds between two looks at the files that a served wiki is made of."""
 OWN_CONFIG = "mkdocs.yml"
+PLAIN = {"material/search", "search", "kb"}
+"""Plugins beside which a page is made of nothing that we do not know."""
 _MARK = os.path.join("assets", "kb-search.js")
 """What every wiki we built has, and no other folder."""
 
@@ -59,33 +69,65 @@ def _palette(media: str, scheme: str, icon: str, name: str) -> dict[str, Any]:
 
 
 def build(
-    kb: KnowledgeBase, out: str, strict: bool = True, tell: Callable[[str], object] = str, *, own_config: bool = False
+    kb: KnowledgeBase,
+    out: str,
+    strict: bool = True,
+    tell: Callable[[str], object] = str,
+    *,
+    own_config: bool = False,
+    progress: Callable[[int, int], object] | None = None,
 ) -> str:
     """Build the wiki of *kb* into the folder *out* and return the path of its first page.
 
     With *own_config* the `mkdocs.yml` of the knowledge base is used as it stands: it runs the plugins, hooks and
     templates that it names. With *strict* a warning, such as a citation that leads nowhere, is an error; without it
-    *tell* gets each of them. Raise BadInput where *out* holds anything but an earlier wiki: it is emptied first.
+    *tell* gets each of them. *progress* is told how many pages are made, and of how many. Raise BadInput where *out*
+    holds anything but an earlier wiki: what has not changed of that one stays, but for a *strict* build.
     """
     target = os.path.abspath(out)
     _refuse_foreign(target, kb.root)
-    from mkdocs.commands.build import build as mkdocs_build
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
 
-    with _config_file(kb, own_config) as config_file, _warnings() as warnings:
+    with config_file_of(kb, own_config) as config_file, _warnings() as warnings:
         try:
             config = load_config(config_file=config_file, site_dir=target, strict=strict)
-            _give(config, kb)
-            config.plugins.on_startup(command="build", dirty=False)
-            mkdocs_build(config)
-            config.plugins.on_shutdown()
-            for words in warnings:
-                tell(words)
+            _build(config, kb, warnings, tell, anew=strict, progress=progress)
         except MkDocsException as error:
             said = "; ".join(warnings) or error.format_message()
             raise KbError(say("the wiki cannot be built: {problem}", problem=said)) from None
     return os.path.join(target, "index.html")
+
+
+def _build(
+    config: MkDocsConfig,
+    kb: KnowledgeBase,
+    warnings: list[str],
+    tell: Callable[[str], object],
+    *,
+    anew: bool,
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
+    """Build the site, and where that is possible not *anew* but over the one that stands there."""
+    from mkdocs.commands.build import build as mkdocs_build
+
+    plugin, target = _plugin(config), config.site_dir
+    plugin.knowledge, plugin.progress = kb, progress
+    plugin.site = _site(config)
+    is_plain = set(config.plugins) <= PLAIN and not config.hooks and "INHERIT" not in str(plugin.site)
+    before = remembered(kb, target) if is_plain and os.path.isfile(os.path.join(target, _MARK)) else Built()
+    plugin.before = Built() if anew else before
+    plugin.memory = Memory(kb.state, *place_of(target), "terms") if is_plain else None
+    forget(kb, target)
+    config.plugins.on_startup(command="build", dirty=False)
+    with _over(plugin.before), _seldom_collected():
+        mkdocs_build(config, dirty=bool(plugin.before.pages))
+    config.plugins.on_shutdown()
+    remove_gone(target, plugin.before, plugin.built)
+    if is_plain:
+        remember(kb, target, plugin.built)
+    for words in dict.fromkeys([*warnings, *(words for page in plugin.pages for words in page.wrong)]):
+        tell(words)
 
 
 def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False) -> None:
@@ -93,27 +135,87 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
 
     *own_config*: as for `build`.
     """
-    from mkdocs.commands.serve import serve as mkdocs_serve
     from mkdocs.exceptions import MkDocsException
 
     logger = logging.getLogger("mkdocs")
     logger.setLevel(logging.INFO)
     logger.addHandler(logging.StreamHandler())
-    with _config_file(kb, own_config) as config_file:
+    with config_file_of(kb, own_config) as config_file:
         try:
-            mkdocs_serve(config_file=config_file, dev_addr=address)
+            server = served(kb, config_file, address)
+            with contextlib.suppress(KeyboardInterrupt):
+                server.serve()  # type: ignore[no-untyped-call]
+            server.shutdown()
         except MkDocsException as error:
             raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
 
 
-def _give(config: MkDocsConfig, kb: KnowledgeBase) -> None:
-    """Hand the plugin the knowledge base that is already open."""
-    plugin = config.plugins.get("kb")
+def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
+    """Return a server, not yet started, of the wiki of *kb*: built, and built over whenever what it watches changes."""
+    from mkdocs.config import load_config
+    from mkdocs.livereload import LiveReloadServer
+
+    def read() -> MkDocsConfig:
+        site = kb.state.path("wiki", f"served-{address.rpartition(':')[2]}")
+        config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
+        config.site_url = f"http://{address}/"
+        return config
+
+    def builder() -> None:
+        _build(read(), kb, [], str, anew=False)
+
+    kb.state.made()
+    builder()
+    config = read()
+    host, port = config.dev_addr
+    server = LiveReloadServer(builder, host, port, config.site_dir, polling_interval=POLL)
+    tops = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
+    for place in filter(os.path.exists, [*tops, *filter(None, [config.theme.custom_dir]), *config.watch]):
+        server.watch(place)
+    return server
+
+
+def _plugin(config: MkDocsConfig) -> KbPlugin:
+    """Return our plugin in a site that must have it."""
+    plugin: KbPlugin | None = config.plugins.get("kb")
     if plugin is None:
         raise BadInput(
             say("the plugin kb is not switched on"), path=OWN_CONFIG, hint=say("add it there under plugins: - kb")
         )
-    plugin.knowledge = kb
+    return plugin
+
+
+def _site(config: MkDocsConfig) -> object:
+    """Return what of the site's own settings and files all pages may show."""
+    with open(config.config_file_path, encoding="utf-8") as file:
+        told = file.read().replace(config.docs_dir, "")
+    tops = [config.docs_dir, *filter(None, [config.theme.custom_dir])]
+    files = (os.path.join(folder, name) for top in tops for folder, _, names in os.walk(top) for name in names)
+    return told, sorted((os.path.basename(path), os.stat(path).st_mtime_ns) for path in files)
+
+
+@contextmanager
+def _over(before: Built) -> Iterator[None]:
+    """Let mkdocs build over the site that is there without its warning: what it leaves alone is as it would be."""
+    logger = logging.getLogger("mkdocs.commands.build")
+    quiet = lambda record: "dirty" not in record.msg  # noqa: E731
+    if before.pages:
+        logger.addFilter(quiet)
+    try:
+        yield
+    finally:
+        logger.removeFilter(quiet)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Look for garbage seldom: a build makes millions of values that stay, and each look goes over all of them."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _refuse_foreign(target: str, root: str) -> None:
@@ -134,7 +236,7 @@ def has_own_config(kb: KnowledgeBase) -> bool:
 
 
 @contextmanager
-def _config_file(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
+def config_file_of(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
     if own_config and not has_own_config(kb):
         raise BadInput(say("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=say("leave out --own-config"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -28,9 +28,13 @@ _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))
 _NEVER = "1970-01-01T00:00:00Z"
 
 
-def records_json(wiki: Wiki, url: Callable[[str], str]) -> str:
-    """Return every record as JSON; *url* answers a page with its address, relative to the file."""
-    rows = [_row(wiki, place, url) for place in range(len(wiki.library.records))]
+def records_json(wiki: Wiki, url: Callable[[str], str], known: Mapping[str, Any] | None = None) -> str:
+    """Return every record as JSON; *url* answers a page with its address, relative to the file.
+
+    *known* are the rows that are as they were before, by their pages.
+    """
+    uris, rows_before = wiki.library.uris, known or {}
+    rows = [rows_before.get(uris[place]) or _row(wiki, place, url) for place in range(len(wiki.library.records))]
     told = {"version": VERSION, "name": wiki.config.name, "language": wiki.config.language, "records": rows}
     return json.dumps(told, ensure_ascii=False, indent=None, separators=(",", ":")) + "\n"
 

@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
+from kb.values import TYPE_CHECKING
+from kb.wiki.chunks import chunk_names, chunks
 from kb.wiki.feeds import RECORDS, feed, feed_names, records_json
 from kb.wiki.graph import DATA, graph_data
 from kb.wiki.permalinks import forwarding, permalinks
-from kb.wiki.whole import Wiki
+from kb.wiki.stamps import Stamps, stamp
+from kb.wiki.whole import Made, Wiki
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def file_names(wiki: Wiki) -> set[str]:
     """Return every file that `files` makes, relative to the wiki's top."""
-    return {*permalinks(wiki), RECORDS, DATA, *feed_names(wiki)}
+    return {*permalinks(wiki), RECORDS, DATA, *chunk_names(wiki), *feed_names(wiki)}
 
 
-def files(wiki: Wiki, urls: Mapping[str, str], published: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and content of every file of *wiki* that is no page.
+def files(
+    wiki: Wiki, stamps: Stamps, urls: Mapping[str, str], published: str = "", known: Mapping[str, Any] | None = None
+) -> Iterator[Made]:
+    """Yield every file of *wiki* that is no page; *known* as for `records_json`.
 
     *urls* has the address of each page relative to the wiki's top; *published* is where that top is to be found on
     the web, "" where nobody says so.
     """
     for path, places in permalinks(wiki).items():
-
-        def target(place: int, here: str = posixpath.dirname(path)) -> str:
-            return _seen(urls[wiki.library.uris[place]], here)
-
-        yield path, forwarding(wiki, path, places, target)
-    yield RECORDS, records_json(wiki, lambda uri: urls[uri])
-    yield DATA, graph_data(wiki, lambda uri: urls[uri])
+        yield Made(path, stamp([stamps.own[n] for n in places]), partial(_forwarding, wiki, urls, path, places))
+    yield Made(RECORDS, "", lambda: records_json(wiki, lambda uri: urls[uri], known))
+    yield Made(DATA, "", lambda: graph_data(wiki, lambda uri: urls[uri]))
+    yield from chunks(stamps, lambda uri: urls[uri])
     for name, scope in feed_names(wiki).items():
-        yield name, feed(wiki, scope, name, _address(urls, posixpath.dirname(name), published))
+        address = _address(urls, posixpath.dirname(name), published)
+        yield Made(name, "", partial(feed, wiki, scope, name, address))
+
+
+def _forwarding(wiki: Wiki, urls: Mapping[str, str], path: str, places: Sequence[int]) -> str:
+    here = posixpath.dirname(path)
+    return forwarding(wiki, path, places, lambda place: _seen(urls[wiki.library.uris[place]], here))
 
 
 def _address(urls: Mapping[str, str], here: str, published: str) -> Callable[[str], str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kb.knowledge.checkup import checked_again
+from kb.knowledge.recall.answering import all_synonyms
+from kb.knowledge.recall.elsewhere import wording
 from kb.knowledge.session.archive import Session, session_file
 from kb.knowledge.story import Story, story
 from kb.record import GLOBAL, Record
@@ -31,9 +34,10 @@ def gathered(kb: KnowledgeBase) -> Wiki:
         story=_story(story(kb), private),
         reviews=list(_reviews(kb, without, private)),
         held=list(_held(kb, without, private)),
-        findings=list(_findings(kb, private)),
+        findings=list(_findings(kb, records, private)),
         hidden=private,
         today=kb.today(),
+        wording=wording(() if private else all_synonyms(kb)),
     )
     return wiki((record for record in records if not without.record(record)), told, kb.config)
 
@@ -84,9 +88,9 @@ def _held(kb: KnowledgeBase, without: Hidden, private: Sequence[Record]) -> Iter
             yield held
 
 
-def _findings(kb: KnowledgeBase, private: Sequence[Record]) -> Iterator[Finding]:
+def _findings(kb: KnowledgeBase, records: Sequence[Record], private: Sequence[Record]) -> Iterator[Finding]:
     paths = {record.path for record in private}
-    for finding in kb.check():
+    for finding in checked_again(kb, records):
         told = f"{finding.message.in_language(kb.config.language)} {finding.fix.in_language(kb.config.language)}"
         if finding.path not in paths and not speaks_of(told, private):
             yield finding

@@ -17,6 +17,8 @@ from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
 GRAPH, DATA = "graph.md", "graph-data.js"
+ALONG_TIME = f"{GRAPH}#time"
+"""The map with its records along the time: the script knows it by the anchor."""
 SHARED = 8
 """A path of more records than this joins none of them: it would join everything."""
 Edge = tuple[int, int, str]
@@ -26,11 +28,12 @@ RELATIONS = ("supersedes", "amends", "cites", "path")
 def graph_page(wiki: Wiki) -> Page:
     """Return the page with the map; its script draws what the file DATA holds."""
     title = wiki.word(say("Map"))
-    said = say("Every point is a record. Drag to move, turn the wheel to come nearer, click to read.")
+    said = say("A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.")
     box = element(
         "div",
         element("a", wiki.word(say("The data of this map")), href=to(DATA), class_="kb-graph-data"),
         class_="kb-graph",
+        id="time",
     )
     return Page(GRAPH, (f"# {title}", plain(wiki.word(said)), box, _counts(wiki)), listing=True, name=title)
 
@@ -90,6 +93,7 @@ def graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
         "map": wiki.word(say("Map")),
         "time": wiki.word(say("Timeline")),
         "find": wiki.word(say("find in the map")),
+        "alone": wiki.word(say("records without relations")),
     }
     told = {"words": words, "nodes": nodes, "edges": list(edges(wiki))}
     return f"window.kbGraph={json.dumps(told, ensure_ascii=False, separators=(',', ':'))};\n"

@@ -1,36 +1,95 @@
-"""What `kb check` finds, by record."""
+"""What `kb check` finds, by what it is about, and the records that nobody needs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from typing import TypeVar
+
+from kb.record import LIVE, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 from kb.wiki.elements import Html, element, inside
-from kb.wiki.labels import record_link
+from kb.wiki.graph import edges
+from kb.wiki.labels import entry, items, record_link
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
-from kb.words import say
+from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
 
 HEALTH = "health.md"
-SHOWN = 500
-"""Findings of one severity that are shown, at most."""
+SHOWN = 100
+"""Findings or records of one sort that are shown, at most."""
+UNUSED_DAYS = 180
+"""So old is a record that should have been used by now."""
 
 
 def health_page(wiki: Wiki) -> Page:
-    """Return the page with what is wrong, errors first, and the one next step for each."""
+    """Return the page with what is wrong and the one next step for each, and with what nobody needs."""
     title = wiki.word(say("Health"))
-    parts = [f"# {title}"]
-    for severity, heading in (("error", say("Errors")), ("warning", say("Warnings"))):
-        found = [finding for finding in wiki.told.findings if finding.severity == severity]
-        if found:
-            rest = say("… and {number} more.", number=len(found) - SHOWN)
-            parts += [f"## {wiki.word(heading)} ({len(found)})", _table(wiki, found[:SHOWN])]
-            parts += [plain(wiki.word(rest))] if len(found) > SHOWN else []
-    if len(parts) == 1:
-        parts.append(plain(wiki.word(say("Nothing to complain of."))))
-    return Page(HEALTH, tuple(parts), listing=True, name=title)
+    found: dict[str, list[Finding]] = {}
+    for finding in wiki.told.findings:
+        found.setdefault(_ABOUT.get(finding.rule, finding.severity), []).append(finding)
+    alone = say("No other record cites these, they cite none, and they name no path: only search leads to them.")
+    forgotten = say("Half a year old, cited by nobody, never confirmed and never heard again.")
+    parts = [
+        *_part(wiki, say("Errors"), found.get("error", []), _table),
+        *_part(wiki, say("Dangling paths"), found.get("path", []), _table),
+        *_part(wiki, say("Stale records"), found.get("stale", []), _table),
+        *_part(wiki, say("Warnings"), found.get("warning", []), _table),
+        *_part(wiki, say("Orphans"), orphans(wiki), _listed, alone),
+        *_part(wiki, say("Never used"), unused(wiki), _listed, forgotten),
+    ]
+    nothing = [plain(wiki.word(say("Nothing to complain of.")))]
+    return Page(HEALTH, (f"# {title}", *(parts or nothing)), listing=True, name=title)
+
+
+_ABOUT = {"impact": "path", "stale": "stale", "unsettled": "stale"}
+"""Rules whose findings have a part of their own; others are told by their severity."""
+_T = TypeVar("_T")
+
+
+def _part(
+    wiki: Wiki, heading: Said, found: list[_T], shown: Callable[[Wiki, list[_T]], Html], note: Said | None = None
+) -> Iterator[str]:
+    """Yield what is *found* under its *heading*; nothing for nothing."""
+    if not found:
+        return
+    yield f"## {wiki.word(heading)} ({len(found)})"
+    yield from [plain(wiki.word(note))] if note else []
+    yield shown(wiki, found[:SHOWN])
+    if len(found) > SHOWN:
+        yield plain(wiki.word(say("… and {number} more.", number=len(found) - SHOWN)))
+
+
+def orphans(wiki: Wiki) -> list[int]:
+    """Return the live records that no relation joins to another one, and that name no path."""
+    joined = {place for edge in edges(wiki) for place in edge[:2]}
+    records = enumerate(wiki.library.records)
+    return [n for n, record in records if record.status in LIVE and n not in joined and not record.impact]
+
+
+def unused(wiki: Wiki) -> list[int]:
+    """Return the records in force that nothing has referred to since they were written long ago."""
+    if not wiki.told.today:
+        return []
+    before = (date.fromisoformat(wiki.told.today) - timedelta(days=UNUSED_DAYS)).isoformat()
+    return [
+        n
+        for n, record in enumerate(wiki.library.records)
+        if record.status == Status.ACCEPTED
+        and "" < record.date[:10] < before
+        and not record.confirmed
+        and record.occurrences < 2
+        and not wiki.library.cited_by.get(n)
+        and len(wiki.versions(record)) < 2
+    ]
+
+
+def _listed(wiki: Wiki, places: list[int]) -> Html:
+    return items(entry(wiki, n) for n in places)
 
 
 def _table(wiki: Wiki, found: list[Finding]) -> Html:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kb.kinds import kind_label
-from kb.record import Status
+from kb.record import GLOBAL, Status
+from kb.wiki.arcs import arcs
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.feeds import FEED, RECORDS, feed_names
 from kb.wiki.health import HEALTH
@@ -19,7 +20,7 @@ from kb.words import Said, say
 
 NEWEST = 10
 """How many of the newest records the home page names."""
-CHANGED = 20
+CHANGED = 12
 """How many of the records that changed last week the home page names."""
 WEEK = 7
 MONTHS = 12
@@ -29,22 +30,36 @@ MONTHS = 12
 def home_page(wiki: Wiki) -> Page:
     """Return the first page: what there is, what is new, what waits for a person, how to find the rest."""
     records = wiki.library.records
-    count = say("Records: {records} · Sessions: {sessions}", records=len(records), sessions=len(wiki.sessions))
-    count = count if wiki.sessions else say("Records: {records}", records=len(records))
     search = say("Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.")
     newest = sorted(range(len(records)), key=lambda place: records[place].date, reverse=True)[:NEWEST]
     parts = [
         f"# {plain(wiki.config.name)}",
-        plain(wiki.word(count)),
+        *_about(wiki),
         plain(wiki.word(search)),
-        _counts(wiki) if records else plain(wiki.word(say("Nothing has been written yet."))),
-        *titled(wiki, say("For a person to decide"), items(_waiting(wiki))),
+        *titled(wiki, say("For a person to decide"), items(_waiting(wiki), class_="kb-waiting")),
+        *titled(wiki, say("Records"), _counts(wiki)),
+        *titled(wiki, say("How decisions replaced each other"), arcs(wiki)),
         *titled(wiki, say("Changed last week"), _changed(wiki)),
         *titled(wiki, say("Newest"), items(entry(wiki, place) for place in newest)),
-        *titled(wiki, say("Timeline"), _timeline(wiki)),
+        *titled(wiki, say("By month"), _timeline(wiki)),
         *titled(wiki, say("For other programs"), _feeds(wiki)),
     ]
     return Page("index.md", tuple(parts), listing=True, name=wiki.word(say("Home")))
+
+
+def _about(wiki: Wiki) -> list[str]:
+    """Return what this knowledge base is: a sentence and a line of numbers."""
+    records = wiki.library.records
+    if not records:
+        return [plain(wiki.word(say("Nothing has been written yet.")))]
+    projects = ", ".join(scope_label(wiki, scope) for scope in wiki.scopes if scope != GLOBAL)
+    counts = [
+        say("Records: {records}", records=len(records)),
+        *([say("Projects: {projects}", projects=projects)] if projects else []),
+        *([say("Sessions: {sessions}", sessions=len(wiki.sessions))] if wiki.sessions else []),
+    ]
+    told = say("What was decided, what must hold and what went wrong, as people and agents wrote it down.")
+    return [plain(wiki.word(told)), plain(" · ".join(map(wiki.word, counts)))]
 
 
 def _waiting(wiki: Wiki) -> Iterator[Html]:
@@ -99,6 +114,8 @@ def _feeds(wiki: Wiki) -> Html:
 
 
 def _counts(wiki: Wiki) -> Html:
+    if not wiki.library.records:
+        return Html("")
     records, language = wiki.library.records, wiki.config.language
     found = Counter((record.kind, record.status) for record in records)
     statuses = [status for status in STATUSES if any(record.status == status for record in records)]

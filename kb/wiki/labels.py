@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote
 
 from kb.record import GLOBAL, Record, Status
 from kb.text import one_line
@@ -13,6 +14,7 @@ from kb.wiki.markup import plain
 from kb.words import Said, say
 
 if TYPE_CHECKING:
+    from kb.knowledge.story import Version
     from kb.wiki.whole import Wiki
 
 STATUSES: Mapping[str, tuple[str, Said]] = {
@@ -47,8 +49,12 @@ def status_word(wiki: Wiki, status: str) -> str:
 
 def badge(wiki: Wiki, status: str) -> Html:
     """Return sign and word of *status*."""
-    name = status if status in STATUSES else "unknown"
-    return element("span", f"{mark(status)} {status_word(wiki, status)}", class_=f"kb-status kb-{name}")
+    signed = element("span", mark(status), class_="kb-sign")
+    return element("span", signed, f" {status_word(wiki, status)}", class_=f"kb-status kb-{_class(status)}")
+
+
+def _class(status: str) -> str:
+    return status if status in STATUSES else "unknown"
 
 
 def title_of(record: Record) -> str:
@@ -70,9 +76,25 @@ def entry(wiki: Wiki, place: int) -> Html:
     return inside(sign(wiki, record.status), " ", record_link(wiki, place), scope)
 
 
+def signed(version: Version) -> str:
+    """Return who wrote *version*: the person, and the agent that did it for them."""
+    return f"{version.author} ({version.host})" if version.host else version.author
+
+
+def proposal(wiki: Wiki, about: str) -> Html:
+    """Return a link to where a change of what *about* names can be asked for; "" where the host is not known."""
+    edit = wiki.told.story.edit if wiki.told.story else ""
+    place, found, _ = edit.partition("/-/edit/") if "/-/edit/" in edit else edit.partition("/edit/")
+    if not found:
+        return Html("")
+    asked = "/-/issues/new?issue%5Btitle%5D=" if "/-/" in found else "/issues/new?title="
+    return element("a", wiki.word(say("Propose a change")), href=place + asked + quote(one_line(about), safe=""))
+
+
 def sign(wiki: Wiki, status: str) -> Html:
     """Return the sign of *status*, with its word for those who do not see it."""
-    return element("span", mark(status), title=status_word(wiki, status))
+    word = status_word(wiki, status)
+    return element("span", mark(status), class_=f"kb-sign kb-{_class(status)}", title=word, role="img", aria_label=word)
 
 
 def items(rows: Iterable[Html], **attributes: str) -> Html:

@@ -12,7 +12,7 @@ from kb.patterns import regex
 from kb.record import GLOBAL, Record, Reference, aliases_of
 from kb.text import clip, normalise
 from kb.values import NamedTuple
-from kb.wiki.markup import distinct, reference
+from kb.wiki.markup import distinct, reference, wiki_links
 
 Key = tuple[str, str]
 """Scope and id."""
@@ -165,6 +165,10 @@ def _cited_by(shelf: Library) -> dict[int, dict[int, str]]:
                 if target is not None and target != place:
                     mark = f"[{project}:{id}]" if project else f"[{id}]"
                     found[target].setdefault(place, _sentence(rows[line - 1] if line <= len(rows) else "", mark))
+            for words, row in wiki_links(text):
+                target = shelf.named(words, record.scope)
+                if target is not None and target != place:
+                    found[target].setdefault(place, _sentence(row, f"[[{words}"))
     return dict(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 from kb.record import Record
 from kb.text import SEPARATOR, index_terms
@@ -33,9 +34,15 @@ def similar(records: Sequence[Record]) -> list[tuple[int, ...]]:
 
 
 def _terms(record: Record) -> set[str]:
-    terms = index_terms(f"{record.title}\n{record.section('decision')[:400]}").split()
-    words = {term for term in terms if term != SEPARATOR and len(term) > 1}
+    pieces = set(f"{record.title}\n{record.section('decision')[:400]}".split())
+    words = {term for piece in pieces for term in _words(piece)}
     return words | {f"#{tag.casefold()}" for tag in record.tags} | {f"/{path}" for path in record.impact}
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(piece: str) -> tuple[str, ...]:
+    """Return the terms of a *piece* without white space: no term reaches over it."""
+    return tuple(term for term in index_terms(piece).split() if term != SEPARATOR and len(term) > 1)
 
 
 def _nearest(place: int, terms: set[str], weight: dict[str, float], having: dict[str, list[int]]) -> tuple[int, ...]:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from kb.kinds import kind_label
 from kb.text import one_line
-from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.arcs import arcs
+from kb.wiki.elements import Html, closed, element, inside, opened, to
 from kb.wiki.labels import badge, items, joined, record_link, scope_label, tag_links
 from kb.wiki.listing import Group, Listing
 from kb.wiki.markup import plain
-from kb.wiki.whole import Page, Wiki
+from kb.wiki.stamps import Stamps, ready, stamp
+from kb.wiki.whole import Draft, Page, Wiki
 from kb.words import say
 
-KINDS, SCOPES = "kinds/index.md", "scopes/index.md"
+RECORDS, KINDS, SCOPES = "records.md", "kinds/index.md", "scopes/index.md"
 
 
-def list_pages(wiki: Wiki) -> Iterator[Page]:
+def list_drafts(wiki: Wiki, stamps: Stamps) -> Iterator[Draft]:
     """Yield every page that lists records."""
     language = wiki.config.language
     kinds = ((kind_label(kind, language), listed) for kind, listed in wiki.kinds.items())
     scopes = ((scope_label(wiki, scope), listed) for scope, listed in wiki.scopes.items())
-    yield _overview(KINDS, wiki.word(say("Kinds")), kinds)
-    yield _overview(SCOPES, wiki.word(say("Scopes")), scopes)
+    overviews = (
+        _everything(wiki),
+        _overview(KINDS, wiki.word(say("Kinds")), kinds),
+        _overview(SCOPES, wiki.word(say("Scopes")), scopes),
+    )
+    yield from map(ready, overviews)
     for kind, listed in wiki.kinds.items():
-        yield from _sheets(wiki, listed, kind_label(kind, language))
+        yield from _sheets(stamps, listed, kind_label(kind, language), kind=kind)
     for scope, listed in wiki.scopes.items():
-        yield from _sheets(wiki, listed, scope_label(wiki, scope))
-    yield from _sheets(wiki, wiki.statuses, wiki.word(say("By status")))
-    yield from _sheets(wiki, wiki.tags, wiki.word(say("Tags")))
-    yield from _sheets(wiki, wiki.months, wiki.word(say("Timeline")))
-    yield from _sheets(wiki, wiki.paths, wiki.word(say("Impact paths")))
+        yield from _sheets(stamps, listed, scope_label(wiki, scope), scope=scope)
+    yield from _sheets(stamps, wiki.statuses, wiki.word(say("By status")))
+    yield from _sheets(stamps, wiki.tags, wiki.word(say("Tags")))
+    yield from _sheets(stamps, wiki.months, wiki.word(say("Timeline")), arcs(wiki))
+    yield from _sheets(stamps, wiki.paths, wiki.word(say("Impact paths")))
 
 
 def _overview(uri: str, title: str, lists: Iterable[tuple[str, Listing]]) -> Page:
@@ -39,19 +47,62 @@ def _overview(uri: str, title: str, lists: Iterable[tuple[str, Listing]]) -> Pag
     return Page(uri, (f"# {plain(title)}", items(rows)), listing=True, name=title)
 
 
-def _sheets(wiki: Wiki, listed: Listing, title: str) -> Iterator[Page]:
-    """Yield the pages of one list."""
+def _everything(wiki: Wiki) -> Page:
+    """Return the page on which a script lists all records by what the visitor asks for."""
+    title = wiki.word(say("All records"))
+    said = say("Choose what to see: every field narrows the list.")
+    lists = (
+        (say("Kinds"), KINDS),
+        (say("Scopes"), SCOPES),
+        (say("By status"), wiki.statuses.uri),
+        (say("Tags"), wiki.tags.uri),
+        (say("Timeline"), wiki.months.uri),
+        (say("Impact paths"), wiki.paths.uri),
+    )
+    links = items(element("a", wiki.word(word), href=to(uri)) for word, uri in lists)
+    parts = (f"# {plain(title)}", plain(wiki.word(said)), explored({}, links, is_open=True))
+    return Page(RECORDS, parts, listing=True, name=title)
+
+
+def explored(preset: Mapping[str, str], *shown: str, is_open: bool = False) -> Html:
+    """Return *shown*, in the place of which a script lists what the visitor asks for; *preset* holds for all of it."""
+    return element(
+        "div",
+        element("div", *shown, class_="kb-static"),
+        class_="kb-explore",
+        data_preset=json.dumps(preset, ensure_ascii=False),
+        data_open="yes" if is_open else "",
+    )
+
+
+def _sheets(stamps: Stamps, listed: Listing, title: str, before: Html | None = None, **preset: str) -> Iterator[Draft]:
+    """Yield the pages of one list, *before* which something may stand; *preset* says what its records share."""
     for number, groups in enumerate(listed.sheets):
-        last = len(listed.sheets)
-        heading = f"{title} ({number + 1}/{last})" if last > 1 else title
-        parts: list[str] = [f"# {plain(heading)}"]
-        if not number and len(listed.counts) > 1:
-            parts.append(_contents(listed))
-        for group in groups:
-            parts += [f"## {plain(group.label)}"] if group.label else []
-            parts.append(_table(wiki, group))
-        parts += [_pager(wiki, listed, number)] if last > 1 else []
-        yield Page(listed.uri_of(number), tuple(parts), listing=True, name="" if number else title)
+        rows = [(group.label, stamps.rows(group.places)) for group in groups]
+        first = None if number else before
+        made_of = stamp(title, len(listed.sheets), () if number else (listed.counts, listed.uris), rows, first)
+        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps.wiki, listed, title, number, first, preset))
+
+
+def _sheet(
+    wiki: Wiki, listed: Listing, title: str, number: int, before: Html | None, preset: Mapping[str, str]
+) -> Page:
+    last = len(listed.sheets)
+    heading = f"{title} ({number + 1}/{last})" if last > 1 else title
+    parts: list[str] = [
+        f"# {plain(heading)}",
+        *([before] if before else []),
+        opened("div", class_="kb-explore", data_preset=json.dumps(preset, ensure_ascii=False)),
+        opened("div", class_="kb-static"),
+    ]
+    if not number and len(listed.counts) > 1:
+        parts.append(_contents(listed))
+    for group in listed.sheets[number]:
+        parts += [f"## {plain(group.label)}"] if group.label else []
+        parts.append(_table(wiki, group))
+    parts += [_pager(wiki, listed, number)] if last > 1 else []
+    parts += [closed("div"), closed("div")]
+    return Page(listed.uri_of(number), tuple(parts), listing=True, name="" if number else title)
 
 
 def _contents(listed: Listing) -> Html:

@@ -75,9 +75,35 @@ def cited(text: str, citation: Callable[[Reference], str], named: Callable[[str,
         return text
     rows = text.split("\n")
     tokens = _parsed(text)
-    in_code = {n for token in tokens if token.type in ("fence", "code_block") for n in range(*token.map)}
+    in_code = _in_code(tokens)
     out = [row if n in in_code else _cited_line(row, citation, named) for n, row in enumerate(rows)]
     return "\n".join(out) + _missing_fence(tokens, rows)
+
+
+def wiki_links(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what each `[[wiki link]]` of *text* outside code names, with the row it stands in."""
+    if "[[" not in text:
+        return
+    in_code = _in_code(_parsed(text))
+    for number, row in enumerate(text.split("\n")):
+        if "[[" in row and number not in in_code:
+            yield from ((words, row) for words in _named_in(row))
+
+
+def _named_in(row: str) -> list[str]:
+    found: list[str] = []
+
+    def named(words: str, label: str) -> str:
+        found.append(words)
+        return label
+
+    _cited_line(row, lambda what: what.id, named)
+    return found
+
+
+def _in_code(tokens: Sequence[Any]) -> set[int]:
+    """Return the rows, counted from 0, that are blocks of code."""
+    return {n for token in tokens if token.type in ("fence", "code_block") for n in range(*token.map)}
 
 
 def _cited_line(line: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
+from functools import partial
 from urllib.parse import unquote
 
 from kb.wiki.graph import GRAPH, graph_page
 from kb.wiki.health import HEALTH, health_page
 from kb.wiki.home import home_page
-from kb.wiki.lists import KINDS, SCOPES, list_pages
+from kb.wiki.lists import KINDS, RECORDS, SCOPES, list_drafts
 from kb.wiki.recordpage import record_page
 from kb.wiki.sessions import SESSIONS, session_pages
+from kb.wiki.stamps import Stamps, ready
+from kb.wiki.views import VIEWS, views_page
 from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
-from kb.wiki.whole import Page, Wiki
+from kb.wiki.whole import Draft, Page, Wiki
 
 
 def pages(wiki: Wiki) -> list[Page]:
     """Return every page of the wiki, the home page first."""
-    records = (record_page(wiki, place) for place in range(len(wiki.library.records)))
-    waiting = [reviews_page(wiki), inbox_page(wiki), health_page(wiki), graph_page(wiki)]
-    return [home_page(wiki), *waiting, *list_pages(wiki), *session_pages(wiki), *records]
+    return [draft.make() for draft in drafts(wiki, Stamps(wiki))]
+
+
+def drafts(wiki: Wiki, stamps: Stamps) -> Iterator[Draft]:
+    """Yield every page of the wiki, the home page first; those of which there may be many are not made yet."""
+    few = (home_page, reviews_page, inbox_page, health_page, graph_page, views_page)
+    yield from (ready(page(wiki)) for page in few)
+    yield from list_drafts(wiki, stamps)
+    yield from map(ready, session_pages(wiki))
+    for place, uri in wiki.library.uris.items():
+        yield Draft(uri, stamps.pages[place], partial(record_page, wiki, place))
 
 
 def navigation(wiki: Wiki) -> list[str]:
     """Return the pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
     lists = (listed.uri for listed in (wiki.statuses, wiki.tags, wiki.paths, wiki.months))
-    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, KINDS, SCOPES, *lists, *([SESSIONS] if wiki.sessions else [])]
+    sessions = [SESSIONS] if wiki.sessions else []
+    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, RECORDS, VIEWS, KINDS, SCOPES, *lists, *sessions]
 
 
 def located(wiki: Wiki, page: Page, href: str) -> str:

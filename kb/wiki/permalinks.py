@@ -44,6 +44,7 @@ def forwarding(wiki: Wiki, address: str, places: Sequence[int], target: Callable
     return (
         f'<!doctype html>\n<html lang="{wiki.config.language}"><head><meta charset="utf-8">{refresh}'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
+        '<link rel="icon" href="data:,">'
         f"{title}</head><body>{element('p', wiki.word(say('This leads to:')))}{element('ul', *rows)}</body></html>\n"
     )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import posixpath
 import re
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import unquote
 
 from mkdocs.config import config_options
@@ -22,12 +24,17 @@ from mkdocs.utils import nest_paths
 from kb.digest import sha256
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.wiki.feeds import RECORDS
 from kb.wiki.files import files as files_of
 from kb.wiki.gather import gathered
+from kb.wiki.kept import Built, Kept, frame
 from kb.wiki.markup import bare
-from kb.wiki.pages import located, navigation, pages
+from kb.wiki.pages import drafts, located, navigation
+from kb.wiki.reindexing import Memory, change, updated
 from kb.wiki.render import Heading, rendered
-from kb.wiki.whole import Page, Wiki
+from kb.wiki.searching import FOLDER, Doc, docs_in, docs_of, engine, index_files
+from kb.wiki.stamps import Stamps
+from kb.wiki.whole import Draft, Page, Wiki
 from kb.words import say
 
 if TYPE_CHECKING:
@@ -38,10 +45,13 @@ if TYPE_CHECKING:
 _WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
 """The search worker of the material theme."""
 SEARCH = "assets/kb-search.js"
+"""Loaded before the theme's own script, which starts the search."""
+ENGINE = "assets/kb-search-engine.js"
+FILTERS = "assets/kb-find.js"
 STYLE = "assets/kb.css"
 SCRIPT = "assets/kb.js"
-GRAPH_SCRIPT = "assets/kb-graph.js"
-"""Loaded by the script above, where there is a map."""
+LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
+"""Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
 _INLINE = regex(r"(?s)<script>(.*?)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
@@ -56,34 +66,48 @@ class Settings(Config):  # type: ignore[no-untyped-call]
     """Where the pages stand in a site that has pages of its own; without any they are the whole site."""
 
 
+class KbFile(File):
+    """The file of a page, which a build over an earlier one may find there as it would be made."""
+
+    is_kept = False
+
+    def is_modified(self) -> bool:
+        """Tell whether the page has to be made."""
+        return not self.is_kept
+
+
 class KbPage(MkDocsPage):
     """A page that renders itself, safely, instead of by the site's Markdown extensions."""
 
-    def __init__(self, page: Page, file: File, config: MkDocsConfig, shown: Shown) -> None:
-        """Put *page* in the place of *file*."""
+    def __init__(self, draft: Draft, file: File, config: MkDocsConfig, shown: Shown) -> None:
+        """Put the page that *draft* makes in the place of *file*."""
         super().__init__(None, file, config)
-        self.made = page
+        self.draft = draft
         self.shown = shown
+        self.wrong: list[str] = []
+        """What leads nowhere."""
 
     def read_source(self, config: MkDocsConfig) -> None:
         """Take the text from memory; what looks like a template in it is text."""
-        self.markdown = self.made.text
-        self.meta = {"render_macros": False, **({"search": {"exclude": True}} if self.made.listing else {})}
+        self.markdown = ""
+        self.meta = {"render_macros": False, "search": {"exclude": True}}
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
         """Turn the markdown into HTML, and warn of what leads nowhere."""
-        page = self.made
+        page = self.draft.make()
 
         def target(href: str) -> str:
-            return self.shown.address(page, href, self.file, files)
+            return self.shown.address(page, href, self.file, files, self.wrong)
 
-        done = rendered(page.parts, target, self.shown.up(self.file), page.searched)
+        done = rendered(page.parts, target, self.shown.up(self.file))
         self.content = done.html
         self.toc = get_toc(contents(done.headings))
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
         self.title = bare(page.name or done.headings[0].text)
         for words in page.broken:
-            _LOG.warning("%s: %s", page.source or page.uri, say("{words}: no such record", words=words))
+            self.wrong.append(f"{page.source or page.uri}: {say('{words}: no such record', words=words)}")
+        for words in self.wrong:
+            _LOG.warning("%s", words)
 
 
 class Shown(NamedTuple):
@@ -102,8 +126,8 @@ class Shown(NamedTuple):
         top = "../" * file.url.count("/") + self.folder
         return lambda uri: top + self.urls.get(uri, uri)
 
-    def address(self, page: Page, href: str, file: File, files: Files) -> str:
-        """Return the address of what *href* means on *page*, which is *file*; warn, and return "", for nothing."""
+    def address(self, page: Page, href: str, file: File, files: Files, wrong: list[str]) -> str:
+        """Return the address of what *href* means on *page*, which is *file*; for nothing "" and a word in *wrong*."""
         path, mark, anchor = href.partition("#")
         if not path:
             return href
@@ -113,7 +137,7 @@ class Shown(NamedTuple):
         if found:
             return found.url_relative_to(file) + mark + anchor
         if page.source and not os.path.exists(os.path.join(self.root, os.path.dirname(page.source), unquote(href))):
-            _LOG.warning("%s: %s", page.source, say("the link {target} leads nowhere", target=href))
+            wrong.append(f"{page.source}: {say('the link {target} leads nowhere', target=href)}")
         return ""
 
     def _beside(self, page: Page, path: str) -> str:
@@ -139,13 +163,27 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     knowledge: KnowledgeBase | None = None
     opened = False
     """Whether the plugin opened it and has to close it."""
+    site: object = None
+    """What the driver of a build over an earlier one knows of the site: it is part of what all pages have in common."""
+    before: Built = Built()
+    """What the site holds already; nothing, where it is built anew."""
+    progress: Callable[[int, int], object] | None = None
+    """Is told how many pages are made, and of how many."""
+    made = stale = 0
+    memory: Memory | None = None
+    """Of which terms the index before was made."""
+    built: Built
     shown: Shown
+    pages: list[KbPage]
+    others: list[Doc]
+    """What can be found in pages of the site that are none of the wiki."""
+    stamps: Stamps
     scripts: dict[str, str]
     """Files made of the scripts that stood in pages, relative to the site's top."""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Open the knowledge base and announce what the pages need."""
-        self.scripts = {}
+        self.scripts, self.others, self.pages = {}, [], []
         if self.knowledge is None:
             from kb.knowledge import KnowledgeBase
 
@@ -154,8 +192,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             self.opened = True
         if STYLE not in config.extra_css:
             config.extra_css.append(STYLE)
-        if SCRIPT not in config.extra_javascript:
-            config.extra_javascript.append(SCRIPT)
+        config.extra_javascript += [uri for uri in (SCRIPT, FILTERS) if uri not in config.extra_javascript]
         polyfills = config.extra.setdefault("polyfills", [])
         if SEARCH not in polyfills:
             polyfills.append(SEARCH)
@@ -172,16 +209,30 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         own = [file.src_uri for file in files.documentation_pages() if file.inclusion.is_in_nav()]  # type: ignore[no-untyped-call]
         folder = self.config.folder.strip("/") + "/" if own else ""
         self.shown = Shown(made, folder, self.knowledge.root, {})
-        named = navigation(made)
-        for page in pages(made):
-            inclusion = InclusionLevel.INCLUDED if page.uri in named else InclusionLevel.NOT_IN_NAV
-            file = File.generated(config, folder + page.uri, content=page.text, inclusion=inclusion)
-            files.append(file)
-            KbPage(page, file, config, self.shown)
-            self.shown.urls[page.uri] = file.url.removeprefix(folder) or "./"
-        self._set_nav(config, own, folder, [folder + uri for uri in named])
+        self._add_pages(files, config)
+        self._set_nav(config, own, folder, [folder + uri for uri in navigation(made)])
         self._set_search(files, config)
         return files
+
+    def _add_pages(self, files: Files, config: MkDocsConfig) -> None:
+        wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
+        self.stamps = Stamps(wiki)
+        self.built = Built(frame(wiki, self.site))
+        before = self.before.pages if self.before.frame == self.built.frame else {}
+        named = navigation(wiki)
+        for draft in drafts(wiki, self.stamps):
+            inclusion = InclusionLevel.INCLUDED if draft.uri in named else InclusionLevel.NOT_IN_NAV
+            file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
+            assert isinstance(file, KbFile)
+            kept = before.get(draft.uri)
+            is_same = kept is not None and kept.stamp == draft.stamp and draft.uri not in named
+            file.is_kept = is_same and os.path.isfile(file.abs_dest_path)
+            files.append(file)
+            page = KbPage(draft, file, config, self.shown)
+            page.wrong += kept.wrong if kept and file.is_kept else ()
+            self.pages.append(page)
+            self.stale += not file.is_kept
+            urls[draft.uri] = file.url.removeprefix(folder) or "./"
 
     def _set_nav(self, config: MkDocsConfig, own: list[str], folder: str, ours: list[str]) -> None:
         """Name *ours* in the navigation, unless the site's own navigation already names a page of the wiki."""
@@ -193,17 +244,28 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             config.nav = [*given, {bare(self.knowledge.config.name): ours}] if folder else ours
 
     def _set_search(self, files: Files, config: MkDocsConfig) -> None:
-        script = _asset("search.js")
+        script = engine()
         for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
-        files.append(File.generated(config, SEARCH, content=script))
-        for uri in (STYLE, SCRIPT, GRAPH_SCRIPT):
+        files.append(File.generated(config, ENGINE, content=script))
+        for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
             files.append(File.generated(config, uri, content=_asset(posixpath.basename(uri))))
+
+    @event_priority(-100)
+    def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
+        """Take the other pages of the site into the search as well: the theme's own index stays empty."""
+        if not isinstance(page, KbPage) and not (page.meta.get("search") or {}).get("exclude"):
+            self.others += docs_in(html, str(page.title or ""), page.url)
+            page.meta["search"] = {"exclude": True}
+        return html
 
     @event_priority(-100)
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Make a file of every script that the theme has put into the page, as a strict content policy wants it."""
+        if self.progress and isinstance(page, KbPage):
+            self.made += 1
+            self.progress(self.made, self.stale)
         top = "../" * page.url.count("/")
 
         def moved(match: re.Match[str]) -> str:
@@ -216,7 +278,10 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write what is no page, and leave the search index as a script where pages can be read without a server."""
+        for page in self.pages:
+            self.built.pages[page.draft.uri] = Kept(page.draft.stamp, page.file.dest_uri, tuple(page.wrong))
         self._write_files(config)
+        self._write_search(config)
         for name, text in self.scripts.items():
             _write(os.path.join(config.site_dir, name), text)
         path = os.path.join(config.site_dir, "search", "search_index.json")
@@ -224,17 +289,65 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
             return
         with open(path, encoding="utf-8") as file:
             index = file.read()
-        with open(path.removesuffix("on"), "w", encoding="utf-8") as file:
-            file.write(f"var __index = {index}")
+        _write(path.removesuffix("on"), f"var __index = {index}")
+
+    def _write_search(self, config: MkDocsConfig) -> None:
+        wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
+        found = [*docs_of(self.stamps, lambda uri: folder + urls[uri].removeprefix("./")), *self.others]
+        docs = sorted(found, key=lambda doc: doc.order)
+        self.built.docs.update((doc.url, doc.stamp) for doc in docs)
+        language, words = wiki.config.language, wiki.told.wording
+        told = change(self.before.docs, docs) if self._has_index(config) else None
+        files = updated(config.site_dir, told, self.memory, language, words) if told and self.memory else None
+        if files is not None:
+            self.built.files.update((path, "") for path in self.before.files if path.startswith(FOLDER))
+            self.built.files.update((path, "") for path in files)
+        keep = self.memory.keep if self.memory else None
+        for path, text in files.items() if files is not None else index_files(docs, language, words, keep):
+            if text:
+                self._put(config, path, "", partial(str, text))
+            else:
+                del self.built.files[path]
+        if self.memory:
+            self.memory.save()
+
+    def _has_index(self, config: MkDocsConfig) -> bool:
+        """Tell whether the index of the site before is all there, and made as it would be made now."""
+        top = os.path.join(config.site_dir, FOLDER)
+        there = (
+            os.path.relpath(os.path.join(place, name), config.site_dir)
+            for place, _, names in os.walk(top)
+            for name in names
+        )
+        return self.before.frame == self.built.frame and {
+            path for path in self.before.files if path.startswith(FOLDER)
+        } <= {path.replace(os.sep, "/") for path in there}
 
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder
         published = config.site_url.rstrip("/") + "/" + folder if config.site_url else ""
-        for path, text in files_of(self.shown.wiki, self.shown.urls, published):
-            _write(os.path.join(config.site_dir, folder + path), text)
+        known = self._known_rows(os.path.join(config.site_dir, folder + RECORDS))
+        for path, made_of, make in files_of(self.shown.wiki, self.stamps, self.shown.urls, published, known):
+            self._put(config, folder + path, made_of, make)
+
+    def _known_rows(self, path: str) -> dict[str, Any]:
+        """Return what the file *path* of the site before says of the records that are as they were."""
+        kept = {page.draft.uri: self.shown.urls[page.draft.uri] for page in self.pages if not page.file.is_modified()}
+        if not kept or not os.path.isfile(path):
+            return {}
+        with open(path, encoding="utf-8") as file:
+            rows = {row["url"]: row for row in json.load(file)["records"]}
+        return {uri: rows[url] for uri, url in kept.items() if url in rows}
+
+    def _put(self, config: MkDocsConfig, path: str, made_of: str, make: Callable[[], str]) -> None:
+        """Write the file *path*, unless one that is *made_of* the same stands there."""
+        place = os.path.join(config.site_dir, path)
+        self.built.files[path] = made_of
+        if not made_of or self.before.files.get(path) != made_of or not os.path.isfile(place):
+            _write(place, make())
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
-        """Build again when a record changes."""
+        """Let `mkdocs serve` build again when a record changes."""
         assert self.knowledge is not None
         content = os.path.join(self.knowledge.root, "content")
         if os.path.isdir(content):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from kb.kinds import kind_label, section_label
-from kb.record import GLOBAL, LIVE, Record, Reference, Section, aliases_of
+from kb.record import FIXED_BY, GLOBAL, LIVE, REGRESSION_TEST, Record, Reference, Section, aliases_of
 from kb.short import short
 from kb.text import normalise, one_line
 from kb.wiki.elements import Html, closed, element, inside, opened, to
@@ -15,9 +15,11 @@ from kb.wiki.labels import (
     entry,
     items,
     joined,
+    proposal,
     record_link,
     scope_label,
     sign,
+    signed,
     status_word,
     tag_links,
     titled,
@@ -27,6 +29,9 @@ from kb.wiki.markup import cited, link, plain, reference
 from kb.wiki.whole import Page, Wiki, folder_of_path
 from kb.wiki.worddiff import changes
 from kb.words import say
+
+AUTHORS = 4
+"""Names that stand under a title, at most."""
 
 
 class Citing:
@@ -72,7 +77,7 @@ def record_page(wiki: Wiki, place: int) -> Page:
     said = [
         f"# {plain(f'[{record.id}]')} {plain(record.title)}",
         inside(_successor(wiki, place), _plate(wiki, record), _actions(wiki, record)),
-        *(_section(wiki, section, citing) for section in record.sections),
+        *(part for section in record.sections for part in _section(wiki, section, citing)),
         *_notes(wiki, record, citing),
     ]
     behind = [
@@ -84,7 +89,7 @@ def record_page(wiki: Wiki, place: int) -> Page:
         titled(wiki, say("Facts"), _facts(wiki, place)),
     ]
     parts = (*said, *(part for pair in behind for part in pair))
-    return Page(uri, parts, searched=len(said), source=record.path, broken=tuple(citing.broken))
+    return Page(uri, parts, source=record.path, broken=tuple(citing.broken))
 
 
 # -- what it says ---------------------------------------------------------------------------------
@@ -111,8 +116,20 @@ def _plate(wiki: Wiki, record: Record) -> Html:
         element("a", scope_label(wiki, record.scope), href=to(wiki.scopes[record.scope].uri)),
         element("time", record.date[:10]) if record.date else Html(""),
         tag_links(wiki, record),
+        _authors(wiki, record),
     ]
     return element("p", joined(" · ", filter(None, parts)), class_="kb-plate")
+
+
+def _authors(wiki: Wiki, record: Record) -> Html:
+    """Return who wrote the record, the first one first, and when it last changed."""
+    versions = wiki.versions(record)
+    names = dict.fromkeys(signed(version) for version in reversed(versions))
+    if not names:
+        return Html("")
+    said = say("by {names}", names=one_line(", ".join([*names][:AUTHORS]) + (" …" if len(names) > AUTHORS else "")))
+    changed = say("changed {day}", day=versions[0].time[:10])
+    return inside(wiki.word(said), *([" · ", wiki.word(changed)] if len(versions) > 1 else []))
 
 
 def _actions(wiki: Wiki, record: Record) -> Html:
@@ -122,20 +139,27 @@ def _actions(wiki: Wiki, record: Record) -> Html:
     links = [
         element("a", wiki.word(say("Permalink")), href=to(f"r/{record.uid}/index.html")) if record.uid else Html(""),
         element("a", wiki.word(say("Edit this")), href=edit + quote(record.path)) if edit and record.path else Html(""),
+        proposal(wiki, f"{name} {record.title}"),
         element("code", f"kb edit {name}"),
     ]
+    text = element("pre", element("code", short(record, wiki.config.language)), tabindex="0")
+    button = element("button", wiki.word(say("Copy")), type="button", hidden="hidden")
     copied = element(
         "details",
         element("summary", wiki.word(say("Copy for an agent"))),
-        element("pre", element("code", short(record, wiki.config.language))),
-        class_="kb-short",
+        element("div", text, button, class_="kb-copy"),
     )
     return element("div", element("p", joined(" · ", filter(None, links))), copied, class_="kb-actions")
 
 
-def _section(wiki: Wiki, section: Section, citing: Citing) -> str:
+def _section(wiki: Wiki, section: Section, citing: Citing) -> list[str]:
     heading = section_label(section.name, wiki.config.language) if section.name else section.heading
-    return f"## {plain(heading)}\n\n{citing.body(section.text)}"
+    return [f"## {plain(heading)}", *written(citing.body(section.text))]
+
+
+def written(text: str) -> list[str]:
+    """Return the markdown *text*, which is not the wiki's own, as parts of a page."""
+    return [opened("div", class_="kb-text"), text, closed("div")]
 
 
 def _notes(wiki: Wiki, record: Record, citing: Citing) -> list[str]:
@@ -183,8 +207,7 @@ def _history(wiki: Wiki, record: Record) -> Html:
     """Return every version with what changed in it, newest first."""
     rows = []
     for version in wiki.versions(record):
-        who = f"{version.author} ({version.host})" if version.host else version.author
-        head = f"{version.time[:10]} · {one_line(who)} · {one_line(version.subject)}"
+        head = f"{version.time[:10]} · {one_line(signed(version))} · {one_line(version.subject)}"
         diff = changes(version.before, version.after) if version.before else Html("")
         fold = element("details", element("summary", head), diff) if diff else element("p", head)
         rows.append(element("li", fold, data_commit=version.commit[:10]))
@@ -205,11 +228,27 @@ def _facts(wiki: Wiki, place: int) -> Html:
         (say("Claims"), joined(", ", (element("code", f"{key}: {value}") for key, value in record.claims.items()))),
         (say("Occurrences"), inside(str(record.occurrences) if record.occurrences > 1 else "")),
         (say("Sources"), joined(", ", _sources(wiki, record))),
+        (say("Fixed by"), _fix(wiki, record)),
+        (say("Regression test"), _told(record, REGRESSION_TEST)),
         (say("Former ids"), inside(", ".join(aliases_of(record.extra)))),
         (say("File"), element("code", record.path) if record.path else Html("")),
     ]
     shown = [element("tr", element("th", wiki.word(label)), element("td", cell)) for label, cell in rows if cell]
     return element("table", element("tbody", *shown)) if shown else Html("")
+
+
+def _told(record: Record, key: str) -> Html:
+    """Return what the front says under *key*, which only some records have."""
+    value = one_line(str(record.extra.get(key) or ""))
+    return element("code", value) if value else Html("")
+
+
+def _fix(wiki: Wiki, record: Record) -> Html:
+    """Return the commit that has done away with a pitfall, leading to it where the code host is known."""
+    shown = _told(record, FIXED_BY)
+    place, found, _ = (wiki.told.story.code if wiki.told.story else {}).get(record.scope, "").partition("/blob/HEAD/")
+    address = f"{place}/commit/{quote(str(record.extra.get(FIXED_BY)), safe='')}"
+    return element("a", shown, href=address) if shown and found else shown
 
 
 def _sources(wiki: Wiki, record: Record) -> Iterable[Html]:

@@ -13,7 +13,8 @@ from functools import cache
 from kb.patterns import regex
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.wiki.elements import Html, linked
+from kb.wiki.chunks import START
+from kb.wiki.elements import Html, element, linked
 from kb.wiki.markup import anchors
 
 if TYPE_CHECKING:
@@ -40,29 +41,23 @@ class Rendered(NamedTuple):
     headings: tuple[Heading, ...]
 
 
-def rendered(
-    parts: Sequence[str], target: Callable[[str], str], own: Callable[[str], str], searched: int = -1
-) -> Rendered:
+def rendered(parts: Sequence[str], target: Callable[[str], str], own: Callable[[str], str]) -> Rendered:
     """Return the *parts* of a page as HTML.
 
     *target* answers a link of the text with its address, "" if there is none; *own* answers a page or a file of the
     wiki that the page itself names. Every part stands for itself: nothing that one opens reaches into the next.
-    Headings in parts from number *searched* on are kept from the theme's search with what stands under them.
     """
     parser = _parser()
     parsed = [[] if isinstance(part, Html) else parser.parse(part) for part in parts]
-    seen = len(parts) if searched < 0 else searched
     found = [
-        (token, _words(tokens[n + 1]), number < seen)
-        for number, tokens in enumerate(parsed)
+        (token, _words(tokens[n + 1]))
+        for tokens in parsed
         for n, token in enumerate(tokens)
         if token.type == "heading_open"
     ]
-    slugs = anchors(words for _, words, _ in found)
-    for (token, _, is_seen), slug in zip(found, slugs, strict=True):
+    slugs = anchors(words for _, words in found)
+    for (token, _), slug in zip(found, slugs, strict=True):
         token.attrSet("id", slug)
-        if not is_seen:
-            token.attrSet("data-search-exclude", "")
     shown = []
     for part, tokens in zip(parts, parsed, strict=True):
         for token in tokens:
@@ -72,7 +67,8 @@ def rendered(
                 token.attrs = {"class": f"kb-{str(token.attrGet('style')).rpartition(':')[2]}"}
         html = linked(part, own) if isinstance(part, Html) else parser.renderer.render(tokens, parser.options, {})
         shown.append(html)
-    headings = (Heading(int(token.tag[1]), slug, words) for (token, words, _), slug in zip(found, slugs, strict=True))
+    headings = (Heading(int(token.tag[1]), slug, words) for (token, words), slug in zip(found, slugs, strict=True))
+    shown.append(element("div", data_kb=own(START), hidden="hidden"))
     return Rendered("\n".join(shown), tuple(headings))
 
 

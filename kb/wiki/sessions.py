@@ -8,7 +8,7 @@ from kb.record import GLOBAL
 from kb.text import first_sentence
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.markup import plain, table
-from kb.wiki.recordpage import Citing
+from kb.wiki.recordpage import Citing, written
 from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
@@ -28,22 +28,28 @@ def session_pages(wiki: Wiki) -> Iterator[Page]:
     if not wiki.sessions:
         return
     title = wiki.word(say("Sessions"))
-    yield Page(SESSIONS, (f"# {title}", _list(wiki)), listing=True, name=title)
+    yield Page(SESSIONS, (f"# {title}", *_by_project(wiki)), listing=True, name=title)
     for place in range(len(wiki.sessions)):
         yield session_page(wiki, place)
 
 
-def _list(wiki: Wiki) -> Html:
-    words = (say("Session"), say("Project"), say("Time"), say("Task"))
-    rows = (
-        (
-            element("a", session.name, href=to(uri)),
-            inside(session.project),
-            inside(session.time),
-            inside(first_sentence(session.task)),
-        )
-        for (session, _), uri in zip(wiki.sessions, wiki.session_uris, strict=True)
-    )
+def _by_project(wiki: Wiki) -> Iterator[str]:
+    """Yield the sessions of each project, the newest first; the project that was worked on last comes first."""
+    projects: dict[str, list[int]] = {}
+    for place, (session, _) in enumerate(wiki.sessions):
+        projects.setdefault(session.project, []).append(place)
+    for project, places in projects.items():
+        yield f"## {plain(project) or plain(wiki.word(say('Global')))}"
+        yield _list(wiki, places)
+
+
+def _list(wiki: Wiki, places: list[int]) -> Html:
+    words = (say("Time"), say("Session"), say("Task"))
+    rows = []
+    for place in places:
+        session = wiki.sessions[place].session
+        link = element("a", session.name, href=to(wiki.session_uris[place]))
+        rows.append((inside(session.time), link, inside(first_sentence(session.task))))
     head = element("tr", *(element("th", wiki.word(word)) for word in words))
     body = element("tbody", *(element("tr", *(element("td", cell) for cell in row)) for row in rows))
     return element("table", element("thead", head), body, data_kb_list="1")
@@ -59,6 +65,6 @@ def session_page(wiki: Wiki, place: int) -> Page:
     citing = Citing(wiki, f"project/{session.project}" if session.project else GLOBAL, uri)
     parts = [f"# {plain(session.name)}", table(head, rows)]
     for name, text in forms.items():
-        parts += [f"## {plain(wiki.word(FORMS[name]))}", citing.body(text[:LONGEST])]
+        parts += [f"## {plain(wiki.word(FORMS[name]))}", *written(citing.body(text[:LONGEST]))]
         parts += [plain(wiki.word(say("The rest is in the archive.")))] if len(text) > LONGEST else []
-    return Page(uri, tuple(parts), searched=4)
+    return Page(uri, tuple(parts))

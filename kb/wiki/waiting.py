@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 from kb.kinds import SECTIONS, kind_label, section_label
 from kb.knowledge.review.branches import age
-from kb.record import GLOBAL, Record
+from kb.record import GLOBAL, Record, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 from kb.wiki.elements import Html, element, inside, to
-from kb.wiki.labels import badge, items, joined, scope_label, title_of
+from kb.wiki.labels import badge, items, joined, scope_label, sign, title_of
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
 from kb.wiki.worddiff import beside
@@ -44,9 +44,11 @@ def _review(wiki: Wiki, sides: Sides) -> Iterator[str]:
         *([inside(one_line(review.host))] if review.host else []),
     ]
     yield element("p", joined(" · ", facts), class_="kb-plate")
-    yield from [element("blockquote", *(element("p", row) for row in _reasons(sides.reasons)))] if sides.reasons else []
+    reasons = _reasons(sides.reasons)
+    yield from [element("p", element("strong", wiki.word(say("Why it was opened"))))] if reasons else []
+    yield from [element("blockquote", *(element("p", row) for row in reasons))] if reasons else []
     for old in sides.old or (Record(review.record.id, review.record.kind, "–", scope=review.record.scope),):
-        yield _beside(wiki, old, review.record)
+        yield both(wiki, old, review.record)
     yield _steps(wiki, sides)
 
 
@@ -55,13 +57,14 @@ def _reasons(text: str) -> list[str]:
     return [row for row in text.splitlines() if row.strip() and not row.startswith("Kb-")]
 
 
-def _beside(wiki: Wiki, old: Record, new: Record) -> Html:
+def both(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) -> Html:
     """Return two records beside each other, part by part, with every word marked that differs."""
     names = [section.name for section in SECTIONS if old.section(section.name) or new.section(section.name)]
+    names = [name for name in names if not changed_only or old.section(name) != new.section(name)]
     own = wiki.library.by_key.get((old.scope, old.id))
     heads = [
         inside(badge(wiki, old.status), " ", wiki.word(say("now")), ": ", _linked(wiki, old, own)),
-        inside(badge(wiki, new.status), " ", wiki.word(say("proposed")), ": ", title_of(new)),
+        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", element("span", title_of(new))),
     ]
     rows = [("", *beside(one_line(old.title), one_line(new.title)))] if old.title != new.title else []
     rows += [

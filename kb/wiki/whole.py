@@ -66,6 +66,8 @@ class Told(NamedTuple):
     hidden: Sequence[Record] = ()
     """Records that are shown nowhere, not even by their titles."""
     today: str = ""
+    wording: Mapping[str, object] = {}
+    """How a question is cut into words."""
 
 
 class Page(NamedTuple):
@@ -76,11 +78,9 @@ class Page(NamedTuple):
     parts: tuple[str, ...]
     """Markdown, and Html of the wiki's own; the first line is the title."""
     listing: bool = False
-    """True for a page that only lists others: search leaves it out."""
+    """True for a page that only lists others."""
     name: str = ""
     """What the navigation calls it; "": by its title."""
-    searched: int = -1
-    """How many of the parts search sees; -1: all."""
     source: str = ""
     """The file that its relative links are seen from; "": the page itself."""
     broken: tuple[str, ...] = ()
@@ -90,6 +90,24 @@ class Page(NamedTuple):
     def text(self) -> str:
         """The whole page, as it was written."""
         return "\n\n".join(self.parts) + "\n"
+
+
+class Draft(NamedTuple):
+    """A page that is made when it is asked for."""
+
+    uri: str
+    stamp: str
+    """What it is made of: with the same stamp it is the same page."""
+    make: Callable[[], Page]
+
+
+class Made(NamedTuple):
+    """A file that is made when it is asked for."""
+
+    path: str
+    stamp: str
+    """What it is made of; "": it has to be made to know."""
+    make: Callable[[], str]
 
 
 class Wiki(NamedTuple):

@@ -75,6 +75,14 @@ def admission(
     return Admission(True, grounds) if grounds else Admission(False, (), (_below(candidate, sightings, config),))
 
 
+def approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
+    """Return the objection to what a person has not approved, where the settings ask for that (MBANK-25)."""
+    if given or config.approval != "person":
+        return ()
+    remedy = say("answer mb:write in the session, or: kb inbox promote")
+    return (Objection("approval", say("it waits for a person"), remedy, refuses=False),)
+
+
 def self_check(candidate: Candidate) -> SelfCheck:
     """Return the answers to the three questions; what the caller left open is read from the text where it says so.
 

@@ -22,7 +22,7 @@ $ kb list --status done
 
 $ kb list --since yesteryear
 2> kb: yesteryear is no day
-2>     → use today, yesterday, week or 2026-11-21
+2>     → use today, yesterday, week, 7d or 2026-11-21
 ? 1
 
 $ kb search

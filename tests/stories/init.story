@@ -28,6 +28,7 @@ $ kb check
 % With a workflow and a pre-commit configuration.
 $ kb init ../with-ci --ci --name "Team base" --language zh
 <dir>/with-ci
+2>   + .github/workflows/kb-wiki.yml
 2>   + .github/workflows/kb.yml
 2>   + .pre-commit-config.yaml
 2>   + content/.gitattributes

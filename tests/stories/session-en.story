@@ -62,5 +62,5 @@ $ kb session save --transcript s.jsonl --json
 
 $ kb session list --since soon
 2> kb: soon is no day
-2>     → use today, yesterday, week or 2026-11-21
+2>     → use today, yesterday, week, 7d or 2026-11-21
 ? 1

@@ -63,13 +63,17 @@ class Explained(NamedTuple):
 
 
 def explained(
-    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10
-) -> Explained:
+    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10,
+    index: Index | None = None,
+) -> Explained:  # fmt: skip
     """Return at most *limit* records that answer *query*, best first, and how they were found.
 
     First those that the index finds with every term, then those in which a plain scan finds every term (parts of
     words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
+    *index*: another than that of today.
     """
+    if index is not None:
+        return _explained(kb, index, query, wanted, project, limit)
     is_quick = fresh.looked_lately(kb)
     found = _explained(kb, kb.fresh(thorough=not is_quick), query, wanted, project, limit)
     if is_quick and not all(kb.index.is_current(answer.record.path) for answer in found.answers):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kb.kinds import KINDS
-from kb.reading import asking, hints, rank
+from kb.knowledge.names import TREE
+from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
 from kb.reading.rank import Hit
@@ -28,16 +30,40 @@ _PROBED = 40
 
 def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
-    index = kb.fresh(thorough=False)
-    wanted = Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint == moment), scopes=_scopes(project))
-    words = [word for word in keywords if word.strip()]
-    if words:
-        found = index.search(queries.any_expression(words), wanted, _PROBED)
-        records = [h.record for h in rank.ranked([Hit(r, -s) for r, s in found], " ".join(words), scope=project)]
-    else:
-        records = sorted(index.records(wanted), key=lambda r: (r.date, r.id), reverse=True)
+    wanted = _wanted((moment,), project)
+    words = " ".join(word for word in keywords if word.strip())
+
+    def found() -> list[Record]:
+        if words:
+            return [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
+        newest = kb.fresh(thorough=False).records(wanted)
+        return sorted(newest, key=lambda record: (record.date, record.id), reverse=True)
+
+    return _written(kb, moment, _current(kb, found))
+
+
+def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
+    """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
+    return _written(kb, moment, _current(kb, lambda: _about_task(kb, task, (moment,), project)))
+
+
+def _about_task(kb: KnowledgeBase, task: str, moments: Sequence[str], project: str) -> list[Record]:
+    """Return the records about *task* of the kinds that are told at *moments*, best first."""
+    wanted = _wanted(moments, project)
+    if not wanted.kinds:
+        return []
+    hits = _ranked(kb, task, wanted, project)
+    frequency, total = _frequency(kb, task, project)
+    return [hit.record for hit in relevance.worth_telling(hits, task, scope=project, frequency=frequency, total=total)]
+
+
+def _wanted(moments: Sequence[str], project: str) -> Filter:
+    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=_scopes(project))
+
+
+def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> Hint:
     written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
-    _remember(kb, moment, written.shown)
+    remember(kb, moment, written.shown)
     return written
 
 
@@ -46,40 +72,52 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
 
     *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
     """
-    words = queries.keywords(task)
-    given = [hint(kb, moment, words, project=project) for moment in hints.moments(avatar)]
+    given = [hint_for_task(kb, moment, task, project=project) for moment in hints.moments(avatar)]
     text = "\n\n".join(each.text for each in given if each.shown or not quiet)
     return hints.framed(text, kb.config) if quiet else text
 
 
 def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
-    records = _about(kb, prompt, project)
-    if any(not kb.index.is_current(record.path) for record in records):
-        kb.fresh()
-        records = _about(kb, prompt, project)
-    written = hints.prompt_hint(records, kb.config)
-    _remember(kb, "prompt", written.shown)
+    written = hints.prompt_hint(_current(kb, lambda: _about(kb, prompt, project)), kb.config)
+    remember(kb, "prompt", written.shown)
     return written.text
+
+
+def _current(kb: KnowledgeBase, found: Callable[[], list[Record]]) -> list[Record]:
+    """Return what is *found*; where a file of it was edited in place, what is found once the index knows that."""
+    records = found()
+    if all(kb.index.is_current(record.path) for record in records):
+        return records
+    kb.fresh()
+    return found()
 
 
 def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds."""
-    subjects = queries.subjects(prompt)
-    if not subjects and not queries.cited(prompt):
+    if not queries.subjects(prompt) and not queries.cited(prompt):
         return []
+    hits = _ranked(kb, prompt, Filter(scopes=_scopes(project)), project)
+    frequency, total = _frequency(kb, prompt, project)
+    best = rank.relevant(hits, prompt, scope=project, frequency=frequency, total=total)
+    return list({hit.record.path: hit.record for hit in best}.values())
+
+
+def _ranked(kb: KnowledgeBase, text: str, wanted: Filter, project: str) -> list[Hit]:
+    """Return the records *wanted* that share a term with *text* or are named in it, best first."""
     index = kb.fresh(thorough=False)
-    wanted = Filter(scopes=_scopes(project))
-    rows = index.postings.best(index.postings.known(asking.asked(prompt, queries.MAX_TERMS)), wanted)[:_PROBED]
+    rows = index.postings.best(index.postings.known(asking.asked(text, queries.MAX_TERMS)), wanted)[:_PROBED]
     found = index.at([row.n for row in rows])
     hits = [Hit(found[row.n], row.score) for row in rows]
-    hits += [Hit(record) for named in queries.cited(prompt) for record in index.named(named.id)]
-    total = index.count(wanted)
-    frequency = index.postings.frequencies(subjects)
-    best = rank.relevant(
-        rank.ranked(hits, prompt, scope=project), prompt, scope=project, frequency=frequency, total=total
-    )
-    return list({hit.record.path: hit.record for hit in best}.values())
+    named = (record for each in queries.cited(text) for record in index.named(each.id))
+    hits += [Hit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
+    return rank.ranked(hits, text, scope=project)
+
+
+def _frequency(kb: KnowledgeBase, text: str, project: str) -> tuple[dict[str, int], int]:
+    """Return in how many records each subject of *text* stands, and how many records there are."""
+    index = kb.index
+    return index.postings.frequencies(queries.subjects(text)), index.count(Filter(scopes=_scopes(project)))
 
 
 def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: str = GLOBAL) -> str:
@@ -94,18 +132,36 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
     compact = active_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
     written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
-    _remember(kb, "start", written.shown)
+    remember(kb, "start", written.shown)
     return written.text
 
 
-def spawn(kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL) -> str:
-    """Return what the prompt of a sub-agent begins with (SHI-39)."""
-    from kb.knowledge.session.running import active_compact, safe_id
+def spawn(
+    kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi"
+) -> str:
+    """Return what the prompt of a sub-agent begins with: in the layout of SHI, or (*style* "ruyi") of RUYI.
 
+    Without a *session* it is the one that runs and was heard of last.
+    """
+    from kb.knowledge.session.running import active_compact, heard_of, safe_id
+
+    session = session or next((heard.session for heard in heard_of(kb) if _runs(kb, heard.session)), "")
     compact = active_compact(kb, session) if session else ""
     pointer = kb.state.path("active", safe_id(session), "compact.md") if compact else ""
-    told = hint_for_avatar(kb, avatar, task, project=project)
-    return hints.spawn(compact, told, task, pointer, language=kb.config.language)
+    if style != "ruyi":
+        told = hint_for_avatar(kb, avatar, task, project=project)
+        return hints.spawn(compact, told, task, pointer, language=kb.config.language)
+    listed = hints.anchors(_current(kb, lambda: _about_task(kb, task, hints.moments(avatar), project)), kb.config)
+    remember(kb, "spawn", listed.shown)
+    normal = os.path.join(kb.root, TREE, "current", "normal.md")
+    whole = normal if os.path.isfile(normal) else pointer
+    return hints.spawn(compact, listed.text, task, whole, language=kb.config.language, style=style)
+
+
+def _runs(kb: KnowledgeBase, session: str) -> bool:
+    from kb.knowledge.session.running import safe_id
+
+    return os.path.isfile(kb.state.path("active", safe_id(session), "compact.md"))
 
 
 def _scopes(project: str) -> tuple[str, ...]:
@@ -124,7 +180,7 @@ class Use(NamedTuple):
     cause: str
 
 
-def _remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
+def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return

@@ -167,4 +167,6 @@ def day_named(word: str, now: float) -> str:
         return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * ago[word]))
     if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
         return word
-    raise BadInput(say("{word} is no day", word=word), hint=say("use today, yesterday, week or 2026-11-21"))
+    if days := re.fullmatch(r"(\d{1,4})d", word):
+        return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * int(days[1])))
+    raise BadInput(say("{word} is no day", word=word), hint=say("use today, yesterday, week, 7d or 2026-11-21"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kb.knowledge.session.forming import Formed, form_of
 from kb.knowledge.session.lights import usage
-from kb.knowledge.session.running import Heard, latest, safe_id
+from kb.knowledge.session.running import Heard, at_hand, latest, safe_id
 from kb.sessions.forms import EXPANDED, FORMS, NORMAL
 from kb.sessions.usage import Band, Usage, band
 from kb.store.files import write_whole
@@ -43,7 +43,9 @@ def force(kb: KnowledgeBase, form: str, heard: Heard) -> Formed:
     """Show the session *heard* in *form* until the use of its context falls into another band (SHI-30)."""
     now = band(usage(kb, heard.transcript).percent)
     kb.state.save({"form": form, "band": now.name}, "active", safe_id(heard.session), _FILE)
-    return form_of(kb, heard.transcript, form, heard.session)
+    formed = form_of(kb, heard.transcript, form, heard.session)
+    at_hand(kb, form, formed.text)
+    return formed
 
 
 def forced(kb: KnowledgeBase, form: str, session: str = "") -> Formed:

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from kb.errors import BadInput
 from kb.knowledge.session.pruning import settings_of_kb
 from kb.sessions.dcp import Dcp
-from kb.sessions.strategies import Guards, max_output
+from kb.sessions.strategies import Cut, Guards, max_output
 from kb.sessions.truncation import ranked, shortened
 from kb.sessions.usage import Usage, usage_in
 from kb.text import tokens
+from kb.tools import OPENCODE, hosts_own
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _TAIL = 400_000
 """Bytes of a transcript that tell how full the context is and what was asked last."""
+_FULL = 85
+"""Percent of the context in use from which its messages are pruned."""
 _LOOKED_AT = 5_000
 """Files of a result that are looked at for when they were changed."""
 
@@ -70,6 +73,33 @@ def shorter_result(
     if isinstance(content, str):
         changed["content"] = search.text(content)
     return Rewritten(changed, search.note(response, changed)) if changed != response else None
+
+
+def edits(kb: KnowledgeBase, messages: object, *, begun: bool) -> list[dict[str, Any]]:
+    """Return what is to be changed in the live *messages* of opencode, each with the numbers of message and part.
+
+    Nothing while less than 85 % of the context is in use (RUYI-45), unless pruning has *begun* in this session: what
+    was taken out must not come back with the next call.
+    """
+    from kb.knowledge.session.pruning import usage_of
+    from kb.sessions.calls import history
+    from kb.sessions.prune import plan
+
+    held = [one if isinstance(one, dict) else {} for one in messages] if isinstance(messages, list) else []
+    session = history(held)
+    usage = usage_of(session, -1.0, kb.config)
+    if not begun and usage.percent < _FULL:
+        return []
+    made = plan(session, settings_of_kb(kb), usage)
+    return [_edit(held[cut.place.line - 1], cut) for cut in made.cuts]
+
+
+def _edit(message: Mapping[str, Any], cut: Cut) -> dict[str, Any]:
+    value = cut.value
+    if cut.part == "input":
+        part = message["parts"][cut.place.block]
+        value = hosts_own(OPENCODE, part.get("tool"), part["state"].get("input"), value)
+    return {"message": cut.place.line - 1, "part": cut.place.block, cut.part: value}
 
 
 class _Search:

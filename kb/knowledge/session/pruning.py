@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 from kb.errors import BadInput, UnknownId
 from kb.sessions import dcp
-from kb.sessions.calls import History, history, record_of
+from kb.sessions.calls import History, history
 from kb.sessions.dcp import BadDcp, Dcp
+from kb.sessions.foreign import in_lines
 from kb.sessions.usage import WINDOW, Usage, window_of
 from kb.store.files import within, write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -113,7 +114,10 @@ def prune(
 ) -> Pruned:  # fmt: skip
     """Return what pruning the transcript *path* comes to, and write the pruned lines to *out*, where there is one."""
     with _opened(path) as file:
-        session = history(map(record_of, file))
+        session = history(in_lines(file))
+        if session.host and out:
+            raise BadInput(say("a session of {host} can be pruned on paper only", host=session.host),
+                           path=path, hint=say("leave --out away"))  # fmt: skip
         made = of_history(session, settings, wanted, config=config, now=now)
         for target in out:
             from kb.sessions.prune import pruned_lines

@@ -17,7 +17,7 @@ from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
 from kb.errors import KbError, UnknownId
 from kb.jsonbytes import json_bytes
-from kb.knowledge.names import CONTENT
+from kb.knowledge.names import CONTENT, TREE
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
@@ -70,6 +70,18 @@ class Desk:
         """Whether the session has files of its own now: it has begun and not ended."""
         return os.path.isdir(self._kb.state.path(*self._active))
 
+    @property
+    def belongs_to_running(self) -> bool:
+        """Whether the session itself runs, be this the desk of one of its sub-agents."""
+        return os.path.isdir(self._kb.state.path(*self._active[:2]))
+
+    def hear(self, transcript: str) -> None:
+        """Remember where the session's transcript is, unless that is known; it runs from now on."""
+        if transcript and not self.cursor():
+            self.move_cursor({"transcript": transcript}, [])
+        self._kb.state.made()
+        os.makedirs(self._kb.state.path(*self._active[:2]), exist_ok=True)
+
     def cursor(self) -> dict[str, Any]:
         """Return how far the session is extracted; {} before the first time."""
         kept = self._kb.state.load(*self._cursor[:-1], self._cursor[-1] + ".json")
@@ -96,6 +108,7 @@ class Desk:
         self._kb.state.made()
         write_whole(self._kb.state.path(*self._active, "compact.md"), compact.encode())
         write_whole(self._kb.state.path(*self._active, "metadata.json"), json_bytes(about, indent=1))
+        at_hand(self._kb, "compact", compact)
 
     def note(self, passing: Iterable[Candidate]) -> None:
         """Keep what holds for this session only (中业: RUYI-12); it goes when the session ends."""
@@ -121,6 +134,13 @@ class Desk:
         import shutil  # which takes as long to load as all else that a prompt needs
 
         shutil.rmtree(self._kb.state.path(*self._active), ignore_errors=True)
+
+
+def at_hand(kb: KnowledgeBase, form: str, text: str) -> None:
+    """Keep *form* of the running session in the tree of one project as well, where that layout is wanted (RUYI-04)."""
+    if kb.config.layout == "project":
+        with contextlib.suppress(OSError):
+            write_whole(within(kb.root, f"{TREE}/current/{form}.md"), text.encode("utf-8", "replace"))
 
 
 def rows_of(cursor: dict[str, Any]) -> list[Row]:
@@ -165,17 +185,24 @@ class Heard(NamedTuple):
 
 def latest(kb: KnowledgeBase, session: str = "") -> Heard:
     """Return the session that kb heard of last, or the one whose id begins with *session*; raise UnknownId for none."""
-    found: list[tuple[float, Heard]] = []
+    found = heard_of(kb, session)
+    if not found:
+        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
+    return found[0]
+
+
+def heard_of(kb: KnowledgeBase, session: str = "") -> list[Heard]:
+    """Return the sessions whose ids begin with *session* and whose transcripts are there, the latest first."""
+    found: dict[Heard, float] = {}
     for folder in ("cursors", "pending"):
         place = kb.state.path(folder)
         for name in os.listdir(place) if os.path.isdir(place) else ():
             kept = kb.state.load(folder, name) if name.endswith(".json") else None
             path = kept.get("transcript") if isinstance(kept, dict) else None
-            if isinstance(path, str) and os.path.isfile(path) and name.startswith(session):
-                found.append((os.stat(path).st_mtime, Heard(name.partition(".")[0], path)))
-    if not found:
-        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
-    return max(found)[1]
+            with contextlib.suppress(OSError, ValueError):
+                if isinstance(path, str) and os.path.isfile(path) and name.startswith(session):
+                    found[Heard(name.partition(".")[0], path)] = os.stat(path).st_mtime
+    return sorted(found, key=lambda heard: (found[heard], heard), reverse=True)
 
 
 # -- what is put off ------------------------------------------------------------------------------

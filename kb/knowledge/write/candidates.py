@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _SCOPE = regex(SCOPE)
 _NEAR = 24
 """Records of the likest titles with which a candidate is compared, and as many for each claim and path it shares."""
+_TELLING = 6
+"""Words of title and decision, the rarest by their looks, that are looked for in the whole text of records."""
 _ALIKE = 3
 """The most similar records that a verdict names."""
 _NEWEST = 300
@@ -208,7 +210,7 @@ class Deciding(Writing):
         )
         if refusing := [o for o in admission.objections if o.refuses]:
             return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
-        objections = [*objections, *admission.objections]
+        objections = [*objections, *admission.objections, *gate.approval(self.kb.config, given=bool(self.promoted))]
         vouched = held is not None and held.name == self.promoted
         if not vouched and (not admission.admitted or any(o.holds for o in objections)):
             return inbox.hold(self, candidate, held, objections, decision.similar)
@@ -242,8 +244,15 @@ class Deciding(Writing):
         from kb.reading.query import broad_expression
 
         scopes = sorted({candidate.scope, GLOBAL})
+        telling = broad_expression(f"{candidate.title} {candidate.decision}", _TELLING)
         near = self.kb.index.near(
-            candidate.title, broad_expression(candidate.title), candidate.claims, candidate.impact, scopes, _NEAR
+            candidate.title,
+            broad_expression(candidate.title),
+            candidate.claims,
+            candidate.impact,
+            scopes,
+            _NEAR,
+            telling,
         )
         return near + [record for record in fresh.in_tip(self.kb, self.head.oid) if record.scope in scopes]
 

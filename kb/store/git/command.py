@@ -35,6 +35,7 @@ _SHOWING = ("--no-ext-diff", "--no-textconv", "--submodule=short")
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "diff": _SHOWING,
     "log": _SHOWING,
+    "grep": ("--no-textconv",),
     "fetch": ("--upload-pack=git-upload-pack",),
     "push": ("--receive-pack=git-receive-pack", "--recurse-submodules=no"),
     **dict.fromkeys((

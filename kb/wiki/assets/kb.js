@@ -1,64 +1,213 @@
-/* What the wiki's pages can do beside being read. Everything works without it: it only sorts and filters. */
+/* What the wiki's pages can do beside being read. Everything works without it: it filters, sorts, shows and turns. */
 "use strict";
 (() => {
-  const folded = text => text.normalize("NFKC").toLowerCase();
+  const assets = new URL(".", document.currentScript.src);
+  const kb = window.kb = { folded: text => text.normalize("NFKC").toLowerCase(), spoken: () => {} };
 
-  /* A field that filters the rows of every list of the page, and headings that sort them. */
-  function makeLists() {
-    const tables = [...document.querySelectorAll("table[data-kb-list]")];
+  kb.make = (tag, given = {}, ...children) => {
+    const made = Object.assign(document.createElement(tag), given);
+    made.append(...children);
+    return made;
+  };
+
+  /* Scripts that come only when a page needs them, and the data that such scripts hold. */
+  const coming = new Map(), data = new Map();
+  kb.load = url => {
+    const name = String(url);
+    if (!coming.has(name)) coming.set(name, new Promise((done, failed) => {
+      document.head.append(kb.make("script", { src: name, onload: done, onerror: failed }));
+    }));
+    return coming.get(name);
+  };
+  window.kbData = (name, value) => data.set(name, value);
+  kb.words = async () => {
+    await kb.load(new URL("kb-words.js", assets));
+    return data.get("words");
+  };
+  kb.data = async name => {
+    await kb.load(new URL(`${name}.js`, kb.start));
+    return data.get(name);
+  };
+
+  /* A status: its sign, which CSS draws, and its word. */
+  kb.badge = (status, said) => {
+    const [sign, ...words] = said.split(" ");
+    const mark = kb.make("span", { className: "kb-sign", textContent: sign });
+    return kb.make("span", { className: `kb-status kb-${status}` }, mark, ` ${words.join(" ")}`);
+  };
+
+  const root = document.documentElement, own = root.lang.startsWith("zh") ? "zh" : "en";
+
+  /* A field that filters the rows of the tables of a page, and headings that sort them. */
+  function makeTables() {
+    const tables = [...document.querySelectorAll("table[data-kb-list]")].filter(one => !one.closest(".kb-explore"));
     if (!tables.length || document.querySelector(".kb-filter")) return;
     const rows = tables.flatMap(table => [...table.tBodies[0].rows]);
-    const words = new Map(rows.map(row => [row, folded(row.textContent)]));
-    const chinese = document.documentElement.lang.startsWith("zh");
-    const field = document.createElement("input");
-    field.type = "search";
-    field.className = "kb-filter";
-    field.placeholder = chinese ? "筛选本页" : "Filter this page";
+    const words = new Map(rows.map(row => [row, kb.folded(row.textContent)]));
+    const field = kb.make("input", { type: "search", className: "kb-filter" });
+    field.placeholder = own === "zh" ? "筛选本页" : "Filter this page";
     field.setAttribute("aria-label", field.placeholder);
     field.addEventListener("input", () => {
-      const wanted = folded(field.value).split(/\s+/).filter(Boolean);
+      const wanted = kb.folded(field.value).split(/\s+/).filter(Boolean);
       for (const row of rows) row.hidden = !wanted.every(word => words.get(row).includes(word));
     });
     document.querySelector(".md-content h1, h1").after(field);
-    tables.forEach(sortable);
-  }
-
-  function sortable(table) {
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "kb-sort";
-      button.textContent = head.textContent;
-      head.replaceChildren(button);
-      button.addEventListener("click", () => {
-        const up = head.getAttribute("aria-sort") !== "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const text = row => row.cells[column].textContent;
-        const order = (a, b) => text(a).localeCompare(text(b), undefined, { numeric: true }) * (up ? 1 : -1);
-        table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
-      });
+    for (const table of tables) kb.sortable(table, (column, up) => {
+      const text = row => row.cells[column].textContent;
+      const order = (a, b) => text(a).localeCompare(text(b), undefined, { numeric: true }) * (up ? 1 : -1);
+      table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
     });
   }
 
-  /* The map, where the page has one: its script and its data come only then. */
-  const assets = new URL(".", document.currentScript.src);
+  /* Make buttons of the headings of *table*; *sort* is told the column and whether upwards. */
+  kb.sortable = (table, sort) => [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = kb.make("button", { type: "button", className: "kb-sort", textContent: head.textContent });
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      sort(column, up);
+    });
+  });
+
+  /* A card for every link to a record: shown while the pointer or the keyboard is on the link or on the card. */
+  const card = kb.make("div", { className: "kb-card", id: "kb-card", hidden: true });
+  card.setAttribute("role", "tooltip");
+  let owner = null, timer = 0;
+  const nameOf = link => {
+    const top = new URL("..", kb.start).href, href = new URL(link.getAttribute("href"), location).href.replace(/[?#].*/, "");
+    return href.startsWith(`${top}anchors/`) ? decodeURIComponent(href.slice(top.length)) : "";
+  };
+  const pieceOf = (name, pieces) => {
+    let number = 0;
+    for (const sign of name) number = (number * 31 + sign.codePointAt(0)) % 65521;
+    return number % pieces;
+  };
+
+  async function show(link) {
+    const name = nameOf(link), lists = await kb.data("lists");
+    const told = (await kb.data(`cards-${pieceOf(name, lists.cards)}`))[name];
+    if (!told || owner !== link) return;
+    const [id, title, kind, scope, status, date, said, over] = told;
+    const facts = [lists.kind[kind] || kind, lists.scope[scope] || scope, date].filter(Boolean).join(" · ");
+    card.replaceChildren(
+      kb.make("p", {}, kb.badge(lists.status[status] ? status : "unknown", lists.status[status] || status), ` ${facts}`),
+      kb.make("p", {}, kb.make("strong", { textContent: `${id} ${title}` })),
+      ...(over ? [kb.make("p", { className: "kb-card-over", textContent: over })] : []),
+      ...(said ? [kb.make("p", { textContent: said })] : []));
+    card.hidden = false;
+    kb.spoken(card);
+    const box = link.getBoundingClientRect(), own = card.getBoundingClientRect();
+    const left = Math.max(8, Math.min(box.left, document.documentElement.clientWidth - own.width - 8));
+    const below = box.bottom + own.height + 8 < window.innerHeight || box.top < own.height + 8;
+    card.style.left = `${left + window.scrollX}px`;
+    card.style.top = `${(below ? box.bottom + 2 : box.top - own.height - 2) + window.scrollY}px`;
+    link.setAttribute("aria-describedby", card.id);
+    if (link.title) { link.dataset.kbTitle = link.title; link.removeAttribute("title"); }
+  }
+
+  function hide() {
+    clearTimeout(timer);
+    card.hidden = true;
+    if (!owner) return;
+    owner.removeAttribute("aria-describedby");
+    if (owner.dataset.kbTitle) owner.title = owner.dataset.kbTitle;
+    owner = null;
+  }
+
+  function soon(what, wait) {
+    clearTimeout(timer);
+    timer = setTimeout(what, wait);
+  }
+
+  function listenForCards() {
+    const reached = event => {
+      if (card.contains(event.target)) { clearTimeout(timer); return; }
+      const link = event.target.closest && event.target.closest("a[href]");
+      if (!link || !link.closest(":has(> [data-kb])") || !nameOf(link)) { if (owner) soon(hide, 250); return; }
+      if (link === owner) { clearTimeout(timer); return; }
+      hide();
+      owner = link;
+      soon(() => show(link), event.type === "focusin" ? 0 : 200);
+    };
+    document.addEventListener("pointerover", event => event.pointerType !== "touch" && reached(event));
+    document.addEventListener("focusin", reached);
+    document.addEventListener("keydown", event => event.key === "Escape" && hide());
+  }
+
+  /* The map, where the page has one. */
   async function makeGraph() {
     const box = document.querySelector(".kb-graph");
     const link = box && box.querySelector(".kb-graph-data");
     if (!link) return;
-    const data = link.href;
-    await Promise.all([loaded(new URL("kb-graph.js", assets)), loaded(data)]);
-    window.kbDrawGraph(box, window.kbGraph, new URL(".", data));
+    const from = link.href;
+    await Promise.all([kb.load(new URL("kb-graph.js", assets)), kb.load(from)]);
+    window.kbDrawGraph(box, window.kbGraph, new URL(".", from));
+    kb.spoken(box);
   }
 
-  const loaded = url => new Promise((done, failed) => {
-    const script = document.createElement("script");
-    Object.assign(script, { src: url, onload: done, onerror: failed });
-    document.head.append(script);
-  });
+  async function makeLists() {
+    const place = document.querySelector(".kb-explore");
+    if (!place || place.querySelector(".kb-bar")) return;
+    await kb.load(new URL("kb-lists.js", assets));
+    await window.kbExplore(place);
+  }
 
-  const start = () => { makeLists(); makeGraph(); };
+  /* A button that puts a text on the clipboard. */
+  function makeCopies() {
+    for (const place of document.querySelectorAll(".kb-copy")) {
+      const text = place.querySelector("code").textContent;
+      const button = place.querySelector(":scope > button");
+      button.hidden = !navigator.clipboard;
+      button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(text);
+        button.classList.add("kb-done");
+      });
+    }
+  }
+
+  /* A button that turns what the wiki itself says to the other language; what people wrote stays as it is. */
+  const kept = () => { try { return localStorage.getItem("kb-language") || own; } catch { return own; } };
+  async function turn(language) {
+    await kb.load(new URL("kb-language.js", assets));
+    await window.kbTurn(language);
+    root.lang = language;
+  }
+
+  function makeLanguage() {
+    const place = document.querySelector(".md-header__inner");
+    if (!place || place.querySelector(".kb-language")) return;
+    const button = kb.make("button", { type: "button", className: "kb-language md-header__button" });
+    const name = language => {
+      button.textContent = language === "zh" ? "English" : "中文";
+      button.lang = language === "zh" ? "en" : "zh";
+    };
+    button.addEventListener("click", async () => {
+      const language = root.lang.startsWith("zh") ? "en" : "zh";
+      try { localStorage.setItem("kb-language", language); } catch { /* it holds for this page alone */ }
+      await turn(language);
+      name(language);
+    });
+    name(kept());
+    place.insertBefore(button, place.querySelector("[for=__search]"));
+    if (kept() !== own) turn(kept());
+  }
+
+  function start() {
+    const first = document.querySelector("[data-kb]");
+    if (!first) return;
+    kb.start = new URL(first.dataset.kb, location);
+    const search = document.querySelector(".md-search[role=dialog]");
+    if (search) search.setAttribute("aria-label", search.querySelector("input").placeholder);
+    makeLanguage();
+    makeTables();
+    makeLists();
+    makeGraph();
+    makeCopies();
+    document.body.append(card);
+  }
+  listenForCards();
   if (typeof document$ !== "undefined") document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();

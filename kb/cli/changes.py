@@ -1,0 +1,38 @@
+"""kb changes."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.ink import MARKDOWN
+from kb.cli.past import as_json as as_values
+from kb.cli.past import told
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Tell what became of the records between two commits.")
+@click.argument("span", metavar="A..B")
+@json_option
+@with_kb
+def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
+    """Tell what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.
+
+    The release notes of decisions, as markdown. A alone means A..HEAD.
+    """
+    from kb.knowledge.past import when
+    from kb.knowledge.past.between import between
+
+    happened = between(kb, *when.two(kb, span))
+    if as_json:
+        print_json(as_values(happened))
+        return
+    title = say("Records from {older} to {newer}", older=happened.older[:10], newer=happened.newer[:10])
+    click.echo(f"{MARKDOWN.heading}{kb.words(title)}\n")
+    lines = list(told(happened, kb.config.language, MARKDOWN))
+    click.echo("\n".join(lines[:-1] or [kb.words(say("no record changes"))]))

@@ -1,0 +1,75 @@
+"""kb digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.ink import PLAIN
+from kb.cli.past import as_json as as_values
+from kb.cli.past import told
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.past.digest import Digest
+
+_SHOWN = 10
+"""Records of one part that are named; the others are counted."""
+
+
+@click.command(short_help="Tell what happened lately, and what waits.")
+@click.option("--since", default="7d", show_default=True, metavar="DAY", help="From this day on: 7d, 2026-11-21, week.")
+@json_option
+@with_kb
+def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
+    """Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.
+
+    What was used is what this clone has handed to agents; other clones count for themselves.
+    """
+    from kb.knowledge.past.digest import digest
+
+    found = digest(kb, kb.day_named(since))
+    if as_json:
+        print_json(_values(kb, found))
+        return
+    title = say("{name} since {day}", name=kb.config.name, day=found.since)
+    click.echo("\n".join([kb.words(title), "", *_lines(kb, found)]).rstrip("\n"))
+
+
+def _lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
+    changes = list(told(found.changes, kb.config.language, PLAIN))
+    yield from changes or [kb.words(say("no record changes")), ""]
+    reviews = [f"{one.branch}: [{one.record.id}] {one.record.title}" for one in found.reviews]
+    yield from _part(kb, say("Open reviews"), reviews, say("decide them: kb review"))
+    waiting = [f"{one.path}: {kb.words(one.message)}" for one in found.waiting]
+    yield from _part(kb, say("To be read again"), waiting, say("if one still holds: kb confirm ID"))
+    unused = [f"[{record.id}] {record.title} ({record.scope})" for record in found.unused]
+    counted = say("not handed to an agent of this clone since {day}", day=found.counted_from)
+    yield from _part(kb, say("Used by nobody"), unused, counted)
+
+
+def _part(kb: KnowledgeBase, heading: Said, rows: list[str], remark: Said) -> Iterator[str]:
+    if rows:
+        yield f"{kb.words(heading)} ({len(rows)})"
+        yield ""
+        yield from (f"- {PLAIN.text(row)}" for row in rows[:_SHOWN])
+        if more := len(rows) - _SHOWN:
+            yield from [f"- {kb.words(say('… and {count} more', count=more))}"] if more > 0 else []
+        yield f"  → {kb.words(remark)}"
+        yield ""
+
+
+def _values(kb: KnowledgeBase, found: Digest) -> dict[str, object]:
+    return {
+        "since": found.since,
+        **as_values(found.changes),
+        "reviews": [{"branch": one.branch, "id": one.record.id, "title": one.record.title} for one in found.reviews],
+        "waiting": [{"path": one.path, "rule": one.rule, "message": kb.words(one.message)} for one in found.waiting],
+        "unused": [{"id": one.id, "uid": one.uid, "scope": one.scope, "title": one.title} for one in found.unused],
+        "counted_from": found.counted_from,
+    }

@@ -1,0 +1,47 @@
+"""kb drill."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Tell how to find an answer: read, or have a pack made.")
+@click.argument("words", nargs=-1, required=True)
+@json_option
+@with_kb
+def command(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
+    """Tell how to find an answer: which one to three files to read directly, or that they are too many or too long.
+
+    More than 3 files or 300 lines are for the reader: `kb pack`. An answer cites what it was read from.
+    """
+    from kb.knowledge.recall import routes
+
+    plan = routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
+    if as_json:
+        print_json(plan)
+        return
+    if plan.mode == "none":
+        click.echo(kb.words(say("nothing recorded is about this")))
+        click.echo(kb.words(say("what is missing, and where to look: {command}", command=plan.escalate)))
+        return
+    for file in plan.files:
+        lines = kb.words(say("lines: {n}", n=file.lines))
+        click.echo(f"{file.path}  [{file.id}] {file.title}  ({lines})")
+    said = (
+        say("if they do not answer: {command}", command=plan.escalate)
+        if plan.mode == "direct"
+        else say("{n} more files are about this; have a pack made: {command}", n=plan.further, command=plan.escalate)
+    )
+    click.echo(kb.words(said))
+    cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
+    click.echo(kb.words(say("cite what you answer from: {ids}", ids=cite)))

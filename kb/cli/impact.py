@@ -1,0 +1,56 @@
+"""kb impact."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.prints import explain_nothing, padded, print_json, record_line
+from kb.text import clip
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+_RELATIONS = {
+    "superseded by": say("superseded by"),
+    "amended by": say("amended by"),
+    "cited by": say("cited by"),
+    "supersedes": say("supersedes"),
+    "amends": say("amends"),
+    "same claim": say("same claim"),
+    "same files": say("same files"),
+}
+_KINDS = {"code": say("cited in"), "file": say("is about"), "session": say("session")}
+_LINE = 80
+
+
+@click.command(short_help="Tell what depends on a record.")
+@click.argument("name", metavar="ID")
+@scope_option
+@json_option
+@with_kb
+def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
+    """Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.
+
+    Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.
+    """
+    from kb.knowledge.past.impact import impact
+
+    found = impact(kb, name, scope=scope)
+    if as_json:
+        print_json(found)
+        return
+    for one in found.records:
+        detail = f"  {one.detail}" if one.relation.startswith("same") else ""
+        relation = padded(kb.words(_RELATIONS[one.relation]), 14)
+        click.echo(f"{relation} {record_line(one.record, kb.config.language)}{detail}")
+    for place in found.places:
+        path = os.path.relpath(place.path) if os.path.isabs(place.path) else place.path
+        line = f"{path}:{place.line}: {clip(place.text, _LINE)}" if place.line else path
+        click.echo(f"{padded(kb.words(_KINDS[place.kind]), 14)} {line}")
+    if not found.records and not found.places:
+        explain_nothing(kb, say("nothing depends on it"))

@@ -1,0 +1,43 @@
+"""kb layout."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json, show_verdict
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.group(short_help="Change between the two layouts of the context.")
+def command() -> None:
+    """Change between the layout of a user (content/ alone) and that of one project (.wukong/context/ beside it)."""
+
+
+@command.command("migrate", short_help="Change to a layout.")
+@click.argument("layout", type=click.Choice(["user", "project"]))
+@click.option("--dry-run", is_flag=True, help="Only tell which files.")
+@json_option
+@with_kb
+def migrate(kb: KnowledgeBase, layout: str, dry_run: bool, as_json: bool) -> None:
+    """Change to LAYOUT in one commit; nothing is lost either way.
+
+    `project` writes .wukong/context/ (anchors.md, dcp-config.yaml, templates/ and sessions/), `user` removes it. Both
+    take back first what only that tree has; an anchor that was edited there stops them.
+    """
+    from kb.exchange.layout import migrate as migrated
+
+    done = migrated(kb, layout, dry_run=dry_run)
+    if as_json:
+        print_json(done)
+        return
+    for verdict in done.brought:
+        show_verdict(kb, verdict)
+    for path in done.files:
+        click.echo(path)
+    if not done.commit:
+        click.echo(kb.words(say("the layout is {layout} already", layout=layout)), err=True)

@@ -1,0 +1,128 @@
+"""kb mcp."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from kb.cli.door import language_in_use, opened, usage
+from kb.cli.settings import carry_out, project_wanted
+from kb.errors import KbError
+from kb.values import TYPE_CHECKING
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.mcp.http import Address, Token
+
+
+@click.group(invoke_without_command=True, short_help="Serve agents over MCP.")
+@click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for who has the token.")
+@click.option("--address", default="", metavar="HOST:PORT", help="Where --http listens (default: 127.0.0.1:8735).")
+@click.option("--remote", is_flag=True, help="Let --address be one that other machines reach.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A further name by which clients call it.")
+@click.option("--new-token", is_flag=True, help="Make a new token; the old one lets nobody in any more.")
+@click.pass_context
+def command(
+    ctx: click.Context, is_http: bool, address: str, remote: bool, names: tuple[str, ...], new_token: bool
+) -> None:
+    """Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP."""
+    if ctx.invoked_subcommand is not None:
+        return
+    if not is_http and (address or remote or names or new_token):
+        raise usage(say("--address, --remote, --name and --new-token go with --http"))
+    _needs_sdk()
+    if is_http:
+        _serve_http(ctx, address, names, remote=remote, new_token=new_token)
+        return
+    from kb.mcp import serve_stdio
+
+    if sys.stdin and sys.stdin.isatty():
+        _tell(say("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
+    serve_stdio(ctx.find_root().obj or "")
+
+
+def _where(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take a client and one of its settings files."""
+    for option in (
+        click.option("--dry-run", is_flag=True, help="Show what would change and change nothing."),
+        click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
+        click.option("--user", "is_user", is_flag=True, help="In the user's own settings (the default)."),
+        click.argument("client", metavar="CLIENT"),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("install", short_help="Connect a client.")
+@_where
+@click.pass_context
+def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+    """Write kb's server into the settings of CLIENT (claude, codex, gemini, cursor or opencode), and show the change.
+
+    Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is
+    served wherever the client works.
+    """
+    from kb.mcp import install
+
+    found = install.client_named(client)
+    path = found.file(project_wanted(is_user, is_project), os.environ)
+    place = ctx.find_root().obj
+    words = [install.program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
+    carry_out(
+        install.installation(found, path, words, os.environ),
+        dry_run=dry_run,
+        nothing=say("the server stands in {path} already", path=path),
+        done=say("server written to {path}; the client starts it when it next starts", path=path),
+    )
+
+
+@command.command("uninstall", short_help="Take the server out.")
+@_where
+def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+    """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
+    from kb.mcp import install
+
+    found = install.client_named(client)
+    path = found.file(project_wanted(is_user, is_project), os.environ)
+    carry_out(
+        install.removal(found, path, os.environ),
+        dry_run=dry_run,
+        nothing=say("no server of kb stands in {path}", path=path),
+        done=say("server taken out of {path}", path=path),
+    )
+
+
+def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote: bool, new_token: bool) -> None:
+    """Say where and with which token to call, and answer until the user stops it."""
+    from kb.mcp import Desk, http, server
+
+    where = http.address(text or http.DEFAULT, names, remote=remote)
+    with opened(ctx) as kb:
+        root = kb.root
+    token = http.token(root, os.environ, anew=new_token)
+    with http.bound(where) as listening:
+        _announce(where._replace(port=listening.getsockname()[1]), token)
+        http.serve(server(Desk(root, os.getcwd(), os.environ)), where, listening, token.secret)
+
+
+def _announce(where: Address, token: Token) -> None:
+    click.echo(where.url)
+    if token.is_new:
+        _tell(say("the token, shown this once: {secret}", secret=token.secret))
+    _tell(say("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))
+
+
+def _tell(said: Said) -> None:
+    click.echo(said.in_language(language_in_use()), err=True)
+
+
+def _needs_sdk() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise KbError(say("kb mcp needs the MCP SDK"), hint=say("install it: pip install 'kb-anchors[mcp]'"))

@@ -1,0 +1,48 @@
+"""kb pack."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from kb.cli.door import json_option, usage, with_kb
+from kb.cli.prints import print_json
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.command(short_help="Answer a question with evidence.")
+@click.argument("words", nargs=-1)
+@click.option("--schema", is_flag=True, help="Print the JSON schema of a pack.")
+@click.option("--check", type=click.Path(), default="", help="Check a pack that a reader wrote, JSON or YAML.")
+@json_option
+@with_kb
+def command(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str, as_json: bool) -> None:
+    """Answer a question with evidence: quotes word for word, what is not known, what the code says otherwise.
+
+    YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
+    is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
+    """
+    from kb.knowledge.recall.pack import SCHEMA, as_yaml, troubles
+
+    if schema:
+        print_json(SCHEMA)
+    elif check:
+        with open(check, encoding="utf-8", errors="replace") as file:
+            found = troubles(kb, file.read(), check)
+        for trouble in found:
+            click.echo(trouble)
+        sys.exit(1 if found else 0)
+    elif not words:
+        raise usage(say("give a question"))
+    else:
+        made = kb.pack(" ".join(words), folder=os.getcwd())
+        if as_json:
+            print_json(made)
+        else:
+            click.echo(as_yaml(made), nl=False)

@@ -1,0 +1,104 @@
+"""What the commands share that look at the past: its options, and how what happened there is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import click
+
+from kb.cli.door import usage
+from kb.cli.ink import Ink
+from kb.kinds import SECTIONS, section_label
+from kb.short import gist
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.past.between import Between, Entry
+
+_HEADINGS = {
+    "decided": say("Decided"),
+    "superseded": say("Superseded"),
+    "deprecated": say("Deprecated"),
+    "rejected": say("Rejected"),
+    "reopened": say("Reopened"),
+    "proposed": say("Proposed"),
+    "amended": say("Amended"),
+    "edited": say("Edited"),
+    "removed": say("Removed"),
+}
+_LABELS = {section.name for section in SECTIONS}
+
+
+def past_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command be asked of the past."""
+    for option in (
+        click.option(
+            "--at", "revision", default="", metavar="REV", help="As the records stood at this commit, tag or branch."
+        ),
+        click.option("--as-of", default="", metavar="DAY", help="As the records stood at the end of this day."),
+    ):
+        function = option(function)
+    return function
+
+
+def commit_wanted(kb: KnowledgeBase, as_of: str, revision: str) -> str:
+    """Return the commit that --as-of or --at names; "" without them."""
+    if as_of and revision:
+        raise usage(say("give --as-of or --at, not both"))
+    if not as_of and not revision:
+        return ""
+    from kb.knowledge.past import when
+
+    return when.end_of(kb, as_of) if as_of else when.revision(kb, revision)
+
+
+def told(happened: Between, language: str, ink: Ink) -> Iterator[str]:
+    """Yield the lines that tell what became of the records, by what it was."""
+    for what, heading in _HEADINGS.items():
+        entries = [entry for entry in happened.entries if entry.what == what]
+        if entries:
+            yield ink.strong(ink.text(f"{heading.in_language(language)} ({len(entries)})"))
+            yield ""
+            yield from (f"- {_line(entry, language, ink)}" for entry in entries)
+            yield ""
+
+
+def _line(entry: Entry, language: str, ink: Ink) -> str:
+    record = entry.record
+    colon, comma = ("：", "、") if language == "zh" else (": ", ", ")
+    line = ink.text(f"[{record.id}] {record.title} ({record.scope})")
+    if entry.by:
+        line += " → " + ink.text(comma.join(f"[{one.id}] {one.title}" for one in entry.by))
+    elif entry.what == "edited":
+        names = [section_label(part, language) if part in _LABELS else part for part in entry.parts]
+        line += colon + ink.text(comma.join(names)) if names else ""
+    elif why := gist(record.section("why")):
+        line += " — " + ink.text(why)
+    return line
+
+
+def as_json(happened: Between) -> dict[str, object]:
+    """Return what happened as values for JSON."""
+    return {
+        "older": happened.older,
+        "newer": happened.newer,
+        "changes": [
+            {
+                "what": entry.what,
+                "id": entry.record.id,
+                "uid": entry.record.uid,
+                "scope": entry.record.scope,
+                "kind": entry.record.kind,
+                "title": entry.record.title,
+                "status": entry.record.status,
+                "path": entry.record.path,
+                "by": [one.id for one in entry.by],
+                "parts": list(entry.parts),
+            }
+            for entry in happened.entries
+        ],
+    }

@@ -1,0 +1,139 @@
+"""kb proposal."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
+from kb.kinds import kind_label
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.proposals import Proposal
+
+_code = click.option("--code", default="", help="The code that was shown with the proposal.")
+
+
+@click.group(invoke_without_command=True, short_help="See and decide what is proposed to be kept.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_, as_json=as_json)
+
+
+@command.command("list", short_help="List what is proposed.")
+@json_option
+@with_kb
+def list_(kb: KnowledgeBase, as_json: bool) -> None:
+    """List what is proposed and not decided: name, kind and title."""
+    from kb.knowledge import proposals
+
+    found = proposals.pending(kb)
+    if as_json:
+        print_json([_told(proposal) for proposal in found])
+        return
+    if not found:
+        explain_nothing(kb, say("nothing is proposed"))
+    for proposal in found:
+        _print(kb, proposal)
+
+
+@command.command("show", short_help="Print one proposal.")
+@click.argument("name")
+@with_kb
+def show(kb: KnowledgeBase, name: str) -> None:
+    """Print one proposal with what it would write and what became of it, as JSON."""
+    from kb.knowledge import proposals
+
+    print_json(_told(proposals.one(kb, name)))
+
+
+@command.command("add", short_help="Propose candidates.")
+@click.argument("source")
+@click.option("--session", default="", help="The session at whose next turn the person is asked (default: any).")
+@with_kb
+def add(kb: KnowledgeBase, source: str, session: str) -> None:
+    """Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn."""
+    from kb.cli import answers
+    from kb.knowledge import proposals
+
+    made = proposals.add(kb, answers.handed_in(source), folder=os.getcwd(), session=session)
+    if not made:
+        explain_nothing(kb, say("all of this was proposed before"))
+    for proposal in made:
+        _print(kb, proposal)
+
+
+@command.command("confirm", short_help="Write what is proposed.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@_code
+@json_option
+@with_kb
+def confirm(kb: KnowledgeBase, names: tuple[str, ...], code: str, as_json: bool) -> None:
+    """Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown."""
+    from kb.knowledge import proposals
+
+    wanted = _decided(kb, names, code, "write")
+    verdicts = [proposals.confirm(kb, proposal) for proposal in wanted]
+    if as_json:
+        print_json(verdicts)
+    else:
+        for verdict in verdicts:
+            show_verdict(kb, verdict)
+    leave_with(verdicts)
+
+
+@command.command("reject", short_help="Drop what is proposed.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@_code
+@with_kb
+def reject(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> None:
+    """Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does."""
+    from kb.knowledge import proposals
+
+    for proposal in _decided(kb, names, code, "drop"):
+        proposals.reject(kb, proposal)
+        click.echo(f"{kb.words(say('dropped'))}  {proposal.candidate.title}")
+
+
+def _decided(kb: KnowledgeBase, names: tuple[str, ...], code: str, what: str) -> list[Proposal]:
+    """Return what a person decides on; raise NeedsPerson without one."""
+    from kb.knowledge import proposals
+
+    wanted = [proposals.one(kb, name) for name in names] or proposals.pending(kb)
+    if code and not names:
+        wanted = [proposal for proposal in wanted if proposal.code]
+    if not wanted:
+        explain_nothing(kb, say("nothing is proposed"))
+        return []
+    if proposals.person(kb, wanted, code, terminal=sys.stdin.isatty() and sys.stderr.isatty()):
+        for proposal in wanted:
+            _print(kb, proposal, err=True)
+        asked = say("write this?") if what == "write" else say("drop this?")
+        return wanted if click.confirm(kb.words(asked), default=False, err=True) else []
+    return wanted
+
+
+def _print(kb: KnowledgeBase, proposal: Proposal, *, err: bool = False) -> None:
+    candidate = proposal.candidate
+    kind = kind_label(candidate.kind, kb.config.language)
+    click.echo(f"{proposal.name}  {kind}: {candidate.title}  ({candidate.scope})", err=err)
+
+
+def _told(proposal: Proposal) -> dict[str, Any]:
+    """Return *proposal* as it is shown: its code is nobody's business."""
+    from kb.candidate import as_json
+
+    hidden = ("salt", "code", "tries", "candidate")
+    shown = {key: value for key, value in proposal._asdict().items() if key not in hidden}
+    return {**shown, "candidate": as_json(proposal.candidate)}

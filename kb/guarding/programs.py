@@ -1,0 +1,308 @@
+"""What the programs that agents call do with the paths they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from kb.guarding.shell import UNKNOWN, Command, commands
+from kb.guarding.touched import Call, Place, patched, together
+from kb.patterns import regex
+
+_DEEP = 6
+READERS = frozenset([
+    "cat", "head", "tail", "less", "more", "bat", "nl", "tac", "grep", "egrep", "fgrep", "rg", "ag", "ack", "awk",
+    "gawk", "sed", "cut", "sort", "uniq", "diff", "jq", "yq", "strings", "view", "xxd", "od", "fold", "column",
+    "pr", "wc", "glow", "mdcat", "find", "ls", "tree", "fd", "cmp", "comm", "paste", "rev", "tee", "perl",
+])  # fmt: skip
+"""Programs that show what is in the files they are given."""
+_ALL = frozenset(["truncate", "touch", "tee", "sponge", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs"])
+"""Programs that write every path they are given."""
+_GONE = frozenset(["rm", "rmdir", "unlink", "shred", "srm", "trash"])
+"""Programs that take away every path they are given."""
+_LAST = frozenset(["cp", "install", "ln", "rsync", "scp", "ditto"])
+"""Programs that write the last path they are given."""
+_SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish", "busybox"])
+_INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript|Rscript|julia|tclsh|awk|gawk)[\d.]*$")
+_HANDS_ON = frozenset([
+    "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "stdbuf", "timeout", "chronic", "setsid", "command",
+    "exec", "eval", "xargs", "parallel", "watch", "unbuffer", "script", "caffeinate",
+])  # fmt: skip
+_AGENTS = regex(r"(?:^|[\s/;&|])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
+_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", 2)
+_KB = regex(r"(?:^|/)kb$")
+_ASKING = frozenset([
+    "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
+    "spawn",
+])  # fmt: skip
+"""The commands of kb that show records."""
+_DECIDING = frozenset([("inbox", "promote"), ("review", "accept"), ("review", "reject")])
+"""The commands of kb by which a person lets something through that kb has kept back."""
+_SHOWING = frozenset(["list", "show", "--help", "-h", "--json"])
+_GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
+
+
+def ran(words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text: bool = False, depth: int = 0) -> Call:
+    """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
+    if not as_text:
+        return _of(Command(tuple(words), folder), known, depth)
+    found = [_of(one._replace(folder=_in(folder, one.folder)), known, depth) for one in commands(words[0], known)]
+    forged = _forged(words[0])
+    return together([Call(forges=forged), *found]) if forged else together(found)
+
+
+def _forged(text: str) -> str:
+    """Return what in *text* passes for a person's word: a prompt to an agent, or an event sent to kb by hand."""
+    if (word := _WORD.search(text)) and _AGENTS.search(text):
+        return word.group()
+    found = regex(r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import").search(text)
+    return found.group().strip(" \t\n/;&|(`\"'") if found else ""
+
+
+def _in(folder: str, inner: str) -> str:
+    return inner if not folder or inner.startswith(("/", "~")) else f"{folder}/{inner}" if inner else folder
+
+
+def _of(command: Command, known: Mapping[str, str], depth: int) -> Call:
+    """Return what one simple command touches."""
+    name = command.words[0].rpartition("/")[2] if command.words else ""
+    if name == "[[":
+        return Call()
+    sent = Call(_at(command, command.reads), _at(command, command.writes))
+    if depth > _DEEP or not name:
+        return sent
+    return together([sent, *_done(name, command, known, depth)])
+
+
+def _at(command: Command, paths: Sequence[str], *, whole: bool = False) -> tuple[Place, ...]:
+    return tuple(Place(path, command.folder, whole) for path in paths if path and path not in _QUIET)
+
+
+_QUIET = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"])
+
+
+def _done(name: str, command: Command, known: Mapping[str, str], depth: int) -> Iterator[Call]:
+    words = command.words[1:]
+    if name in _HANDS_ON:
+        yield from _handed_on(name, command, known, depth)
+    elif name in _SHELLS:
+        yield from _in_a_shell(command, known, depth)
+    elif name in _SPECIAL:
+        yield _SPECIAL[name](command)
+    elif _KB.search(name) or words[:2] == ("-m", "kb"):
+        yield _of_kb(words[2:] if words[:1] == ("-m",) else words)
+    elif _INTERPRETERS.match(name) and not _edits_in_place(name, words):
+        yield Call(scripts=(_script(command),))
+    elif name in _ALL or _edits_in_place(name, words):
+        yield Call(writes=_at(command, _edited(name, command)))
+    elif name in _GONE:
+        yield Call(writes=_at(command, _plain(words), whole=True))
+    elif name in _LAST:
+        sources, into = _sources(words)
+        yield Call(_at(command, sources), _landing(command, sources, into))
+    elif name in READERS:
+        yield Call(_at(command, _plain(words)))
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    """Return the *words* that are no options; behind `--` every word is none."""
+    if "--" in words:
+        at = words.index("--")
+        return [*_plain(words[:at]), *words[at + 1 :]]
+    return [word for word in words if not word.startswith("-")]
+
+
+def _valued(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the values of the options *names*: behind them, behind `=`, or right behind a short one."""
+    found = [after for word, after in pairwise(words) if word in names]
+    for word in words:
+        for name in names:
+            if name.startswith("--") and word.startswith(name + "="):
+                found.append(word[len(name) + 1 :])
+            elif not name.startswith("--") and word.startswith(name) and len(word) > len(name):
+                found.append(word[len(name) :])
+    return found
+
+
+_INTO = ("-t", "--target-directory")
+
+
+def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int) -> Iterator[Call]:
+    """Read the command that *name* is given to run."""
+    rest = list(command.words[1:])
+    if name == "eval":
+        yield ran([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
+        return
+    if name == "script":
+        yield from _in_a_shell(command, known, depth)
+        return
+    while rest and (rest[0].startswith("-") or "=" in rest[0] or rest[0].rstrip("smhd").replace(".", "").isdigit()):
+        takes = rest[0] in ("-I", "-u", "-n", "-P", "-L", "-d", "-C", "-S", "-k", "-s", "-E", "-a", "--chdir")
+        rest = rest[2:] if takes and len(rest) > 1 and not rest[1].startswith("-") else rest[1:]
+    is_fed = name in ("xargs", "parallel")
+    if is_fed:
+        rest += [word for word in command.before[1:] if not word.startswith("-")]
+    if rest:
+        call = _of(command._replace(words=tuple(rest), reads=(), writes=()), known, depth + 1)
+        yield call._replace(writes=_wholly(call.writes)) if is_fed else call
+
+
+def _wholly(places: Sequence[Place]) -> tuple[Place, ...]:
+    return tuple(place._replace(whole=True) for place in places)
+
+
+def _in_a_shell(command: Command, known: Mapping[str, str], depth: int) -> Iterator[Call]:
+    words = command.words[1:]
+    at = next((n for n, word in enumerate(words) if word.startswith("-") and word.endswith("c")), -1)
+    if at >= 0 and at + 1 < len(words):
+        yield ran([words[at + 1]], command.folder, known, as_text=True, depth=depth + 1)
+    elif command.given:
+        yield ran([command.given], command.folder, known, as_text=True, depth=depth + 1)
+    elif command.before[:1] in (("echo",), ("printf",)):
+        yield ran([" ".join(command.before[1:])], command.folder, known, as_text=True, depth=depth + 1)
+
+
+def _script(command: Command) -> str:
+    """Return the program that an interpreter is given: as a word, on its input, or from the command before."""
+    return "\n".join((*command.words[1:], command.given, *command.before))
+
+
+def _edits_in_place(name: str, words: Sequence[str]) -> bool:
+    short = any(word.startswith("-") and not word.startswith("--") and "i" in word[1:] for word in words)
+    if name in ("sed", "gsed"):
+        return short or any(word.startswith("--in-place") for word in words)
+    if name in ("perl", "ruby"):
+        return any(word.startswith("-") and "i" in word[1:4] for word in words)
+    return name in ("awk", "gawk") and "inplace" in words
+
+
+def _edited(name: str, command: Command) -> list[str]:
+    """Return the files that a program which writes what it is given writes: all but an editor's script."""
+    words = command.words[1:]
+    if not name.endswith(("sed", "awk", "perl", "ruby")):
+        return _plain(words)
+    is_long = ("--expression", "--file")
+    scripts = {n + 1 for n, word in enumerate(words) if word.startswith("-") and word[-1] in "ef" and word[1:2] != "-"}
+    scripts |= {n + 1 for n, word in enumerate(words) if word in is_long}
+    kept = [word for n, word in enumerate(words) if n not in scripts]
+    scripted = scripts or any(word.startswith(is_long) for word in words)
+    return _plain(kept) if scripted else _plain(kept)[1:]
+
+
+# -- programs with rules of their own ----------------------------------------------------------------
+
+
+def _moved(command: Command) -> Call:
+    sources, into = _sources(command.words[1:])
+    gone = _at(command, sources, whole=True)
+    return Call(writes=(*gone, *_landing(command, sources, into)))
+
+
+def _sources(words: Sequence[str]) -> tuple[list[str], str]:
+    """Return what is copied or moved, and where to."""
+    plain = _plain(words)
+    if into := _valued(words, _INTO):
+        return [word for word in plain if word != into[0]], into[0]
+    return (plain[:-1], plain[-1]) if len(plain) > 1 else ([], "")
+
+
+def _landing(command: Command, sources: Sequence[str], into: str) -> tuple[Place, ...]:
+    """Return what is written when *sources* come to *into*."""
+    names = [source.rstrip("/").rpartition("/")[2] for source in sources]
+    return tuple(Place(into, command.folder, brought=name) for name in names if into)
+
+
+def _copied_blocks(command: Command) -> Call:
+    return Call(_at(command, [word[3:] for word in command.words if word.startswith("if=")]),
+                _at(command, [word[3:] for word in command.words if word.startswith("of=")]))  # fmt: skip
+
+
+def _sorted(command: Command) -> Call:
+    return Call(_at(command, _plain(command.words[1:])), _at(command, _valued(command.words, ("-o", "--output"))))
+
+
+def _fetched(command: Command) -> Call:
+    return Call(writes=_at(command, _valued(command.words, ("-o", "-O", "--output", "--output-document"))))
+
+
+def _unpacked(command: Command) -> Call:
+    into = _valued(command.words, ("-C", "--directory", "-d"))
+    takes_out = command.words[0].endswith("unzip") or any("x" in word for word in command.words[1:2])
+    return Call(writes=_at(command, into or ["."]), many=True) if takes_out else Call()
+
+
+def _patched(command: Command) -> Call:
+    """Return what `patch` or `apply_patch` writes: what the patch names, and the file named to it."""
+    words = command.words[1:]
+    text = "\n".join((command.given, *words))
+    named = patched(text)
+    files = [*_valued(words, ("-i", "--input")), *command.reads]
+    plain = [word for word in _plain(words) if "\n" not in word and word not in files]
+    return Call(writes=_at(command, [*named, *plain]), patches=_at(command, files), many=not (named or files or plain))
+
+
+def _found(command: Command) -> Call:
+    """Return what `find` touches: with -delete or -exec it writes where it looks."""
+    words = command.words[1:]
+    places = []
+    for word in words:
+        if word.startswith(("-", "(", "!")):
+            break
+        places.append(word)
+    acts = {"-delete", "-exec", "-execdir", "-ok", "-fprint"} & set(words)
+    run = [words[words.index(act) + 1 :] for act in ("-exec", "-execdir", "-ok") if act in words]
+    calls = [_of(Command(tuple(_filled(one, places)), command.folder), {}, _DEEP - 1) for one in run]
+    calls = [call._replace(writes=_wholly(call.writes)) for call in calls]
+    if "-delete" in acts or "-fprint" in acts:
+        calls.append(Call(writes=_at(command, places or ["."], whole=True), many=True))
+    return together([Call(_at(command, places)), *calls])
+
+
+def _filled(words: Sequence[str], places: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        if word in (";", "+", "\\;"):
+            return
+        yield from places if "{}" in word else (word,)
+
+
+def _of_git(command: Command) -> Call:
+    """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
+    words, folder = list(command.words[1:]), command.folder
+    while words and words[0].startswith("-"):
+        if words[0] == "-C" and len(words) > 1:
+            folder = _in(folder, words[1])
+        words = words[2:] if words[0] in _GIT_VALUED else words[1:]
+    verb, rest = (words[0], words[1:]) if words else ("", [])
+    here = command._replace(folder=folder)
+    if verb in ("apply", "am"):
+        named = patched(command.given)
+        files = [*_plain(rest), *command.reads]
+        return Call(writes=_at(here, named), patches=_at(here, files), many=not (named or files))
+    if verb in ("rm", "mv", "restore", "clean"):
+        return Call(writes=_at(here, _plain(rest), whole=verb in ("rm", "mv"))) if "--cached" not in rest else Call()
+    if verb == "checkout" and "--" in rest:
+        return Call(writes=_at(here, rest[rest.index("--") + 1 :]))
+    if verb == "checkout":
+        return Call(writes=_at(here, [word for word in _plain(rest) if "/" in word or "." in word]))
+    shown = [word.rpartition(":")[2] for word in _plain(rest)]
+    return Call(_at(here, shown)) if verb in ("show", "diff", "grep", "blame", "log", "cat-file") else Call()
+
+
+def _of_kb(words: Sequence[str]) -> Call:
+    """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("--kb",) else rest[1:]
+    if rest[:1] == ["proposal"] or rest[:1] == [UNKNOWN]:
+        shows = len(rest) < 2 or rest[1] in _SHOWING or rest[1] == "add"
+        return Call(asked=("proposal",)) if shows else Call(forges=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
+    if tuple(rest[:2]) in _DECIDING:
+        return Call(decides=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
+    return Call(asked=(rest[0],)) if rest and rest[0] in _ASKING else Call()
+
+
+_SPECIAL: Mapping[str, Callable[[Command], Call]] = {
+    "mv": _moved, "dd": _copied_blocks, "sort": _sorted, "curl": _fetched, "wget": _fetched, "tar": _unpacked,
+    "unzip": _unpacked, "patch": _patched, "apply_patch": _patched, "applypatch": _patched, "find": _found,
+    "git": _of_git,
+}  # fmt: skip

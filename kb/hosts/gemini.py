@@ -1,0 +1,84 @@
+"""Gemini CLI (https://geminicli.com/docs/hooks/reference): names of its own, and JSON is all that may be printed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+
+from kb import tools
+from kb.decision import ASK, DENY, Decision
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+EVENTS: Mapping[str, str] = {
+    "SessionStart": "SessionStart",
+    "BeforeAgent": "UserPromptSubmit",
+    "BeforeTool": "PreToolUse",
+    "AfterTool": "PostToolUse",
+    "AfterAgent": "Stop",
+    "PreCompress": "PreCompact",
+    "SessionEnd": "SessionEnd",
+}
+TIMEOUTS: Mapping[str, int] = {
+    "SessionStart": 60,
+    "BeforeAgent": 10,
+    "BeforeTool": 10,
+    "AfterAgent": 60,
+    "PreCompress": 60,
+    "SessionEnd": 10,
+}
+"""The result of a tool cannot be shortened here, so AfterTool is not asked for."""
+MATCHERS: Mapping[str, str] = {}
+FAILED = 1
+LIMIT = 10_000
+_READ_AT_ONCE = 2000
+"""Lines that the host itself reads at most where nobody says how many."""
+_SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"})
+_BLOCKING = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"})
+
+COMMENTED, GROUPED = True, True
+"""Whether its settings may hold comments, and whether its hooks stand in groups with a matcher each."""
+TOP: Mapping[str, object] = {}
+"""What a new file of settings begins with."""
+
+
+def entry(command: str, timeout: int) -> dict[str, Any]:
+    """Return how a hook stands in the settings; *timeout* in seconds."""
+    return {"type": "command", "name": "kb", "command": command, "timeout": timeout * 1000}
+
+
+def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload in kb's fields."""
+    name, given = tools.known(tools.GEMINI, payload.get("tool_name"), payload.get("tool_input"))
+    if name == "Read":
+        given.setdefault("limit", _READ_AT_ONCE)
+    response = payload.get("tool_response")
+    content = response.get("llmContent", response) if isinstance(response, dict) else response
+    return {**payload, "tool_name": name, "tool_input": given, "tool_response": content}
+
+
+def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
+    """Return what the hook prints; where a person would be asked, the call is denied: the host cannot ask."""
+    output: dict[str, Any] = {}
+    said: dict[str, Any] = {}
+    if event in _BLOCKING and decision.permission in (ASK, DENY):
+        output |= {"decision": DENY, "reason": decision.reason[:LIMIT] or DENY}
+    elif event == "PreToolUse" and decision.changes_input_silently:
+        given = payload.get("tool_input")
+        said["tool_input"] = tools.hosts_own(tools.GEMINI, payload.get("tool_name"), given, decision.updated_input)
+    if decision.told_model and event in _SPEAKING:
+        said["additionalContext"] = decision.told_model[:LIMIT]
+    if said:
+        output["hookSpecificOutput"] = said
+    if decision.told_person:
+        output["systemMessage"] = decision.told_person[:LIMIT]
+    return json.dumps(output, ensure_ascii=False) + "\n"
+
+
+def settings_file(folder: str, environment: Mapping[str, str]) -> str:
+    """Return the settings that hold in the project at *folder*, or with "" those of the user."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    return os.path.join(folder or home, ".gemini", "settings.json")

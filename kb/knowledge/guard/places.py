@@ -1,0 +1,188 @@
+"""Where a path of a tool call leads, however it is spelled, and whose what stands there is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from kb.guarding.shell import UNKNOWN
+from kb.guarding.touched import Place
+from kb.kinds import KINDS
+from kb.knowledge.names import CONTENT
+from kb.patterns import regex
+from kb.store.git.layout import enclosing
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+BANK = "memory-bank"
+_MOST = 2000
+"""Paths that one word of a call may stand for, at most."""
+_TELLING = regex(r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", 2)
+_BRACES = regex(r"\{([^{}]*,[^{}]*)\}")
+_LINKED = 20_000
+"""Files among which the other name of a file with two names is looked for."""
+
+
+class Grounds(NamedTuple):
+    """The folders that matter to one call; all are real."""
+
+    root: str
+    folder: str
+    """Where the call is made."""
+    project: str
+    """The top of the project around it."""
+    bank: str
+    """The memory bank of the project, or of the knowledge base; "" for none."""
+    home: str = ""
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """The folders only kb writes, each with what is in them."""
+        content = os.path.join(self.root, CONTENT)
+        records = dict.fromkeys(kind.folder for kind in KINDS)
+        found = [(os.path.join(content, name), "record") for name in records]
+        found += [(os.path.join(content, "sessions"), "session"), (os.path.join(self.root, ".kb"), "state")]
+        return [*found, *([(self.bank, "bank")] if self.bank else [])]
+
+    @property
+    def memory(self) -> list[str]:
+        """The folders whose reading is reading the memory."""
+        return [os.path.join(self.root, CONTENT), *([self.bank] if self.bank else [])]
+
+
+def grounds(kb: KnowledgeBase, folder: str) -> Grounds:
+    """Return the folders that matter to a call in *folder*."""
+    here = os.path.realpath(folder or kb.root)
+    found = enclosing(here)
+    project = found[0] if found else here
+    banks = [os.path.join(place, BANK) for place in dict.fromkeys((here, project, kb.root))]
+    bank = next((os.path.realpath(place) for place in banks if os.path.isdir(place)), "")
+    return Grounds(kb.root, here, project, bank, kb.environment.get("HOME", ""))
+
+
+def meant(place: Place, ground: Grounds) -> list[str]:
+    """Return the paths that *place* stands for, absolute, links not yet followed; none where that is not known."""
+    found = []
+    for path in _unbraced(place.path):
+        whole = _absolute(path, place.folder, ground)
+        if UNKNOWN in whole or not _can_be(whole):
+            continue
+        if place.brought and os.path.isdir(whole):
+            whole = os.path.join(whole, place.brought)
+        found += _globbed(whole) if any(mark in whole for mark in "*?[") and not os.path.lexists(whole) else [whole]
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _absolute(path: str, folder: str, ground: Grounds) -> str:
+    spelled = [_home(folder, ground), _home(path, ground)]
+    return os.path.normpath(os.path.join(ground.folder, *spelled).replace("\\", "/")) if path else ground.folder
+
+
+def _can_be(path: str) -> bool:
+    """Tell whether *path* can name a file: half a character cannot be written."""
+    try:
+        return bool(os.fsencode(path))
+    except UnicodeEncodeError:
+        return False
+
+
+def _home(path: str, ground: Grounds) -> str:
+    return ground.home + path[1:] if ground.home and (path == "~" or path.startswith("~/")) else path
+
+
+def _unbraced(path: str) -> Iterator[str]:
+    """Yield what the braces in *path* (`{a,b}`) stand for."""
+    braces = _BRACES.search(path)
+    if not braces:
+        yield path
+        return
+    for word in braces.group(1).split(",")[:50]:
+        yield from _unbraced(path[: braces.start()] + word + path[braces.end() :])
+
+
+def _globbed(pattern: str) -> list[str]:
+    from glob import iglob
+    from itertools import islice
+
+    found = list(islice(iglob(pattern, recursive=True, include_hidden=True), _MOST))
+    return found or [pattern]
+
+
+def whose(path: str, ground: Grounds, *, whole: bool = False) -> str:
+    """Return whose the path is: record, session, state, bank, or "" for anybody's.
+
+    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
+    """
+    for real in {os.path.realpath(path), os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))}:
+        for top, what in ground.kept:
+            if inside(real, top) or (whole and os.path.isdir(real) and inside(top, real)):
+                return what
+        if BANK in real.casefold().split("/") and _has_bank(real):
+            return "bank"
+    return "record" if _other_name(path, ground) else ""
+
+
+def _has_bank(path: str) -> bool:
+    parts = path.split("/")
+    at = [part.casefold() for part in parts].index(BANK)
+    return os.path.isdir("/".join(parts[: at + 1]))
+
+
+def inside(path: str, top: str) -> bool:
+    """Tell whether *path* is *top* or stands below it, in whatever case or by whatever name of the same folder."""
+    if path == top or path.startswith(top + "/"):
+        return True
+    try:
+        wanted = os.stat(top)
+    except OSError:
+        return False
+    while path:
+        try:
+            if os.path.samestat(os.stat(path), wanted):
+                return True
+        except (OSError, ValueError):
+            pass
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+    return False
+
+
+def _other_name(path: str, ground: Grounds) -> bool:
+    """Tell whether *path* is another name (a hard link) of a record file."""
+    try:
+        own = os.stat(path)
+        if own.st_nlink < 2 or os.path.isdir(path):
+            return False
+    except (OSError, ValueError):
+        return False
+    seen = 0
+    for top, _ in ground.kept:
+        for folder, _, names in os.walk(top):
+            for name in names[: _LINKED - seen]:
+                seen += 1
+                try:
+                    if os.path.samestat(os.stat(os.path.join(folder, name)), own):
+                        return True
+                except OSError:
+                    continue
+    return False
+
+
+def is_telling(place: Place) -> bool:
+    """Tell whether what is known of a *place* that is not wholly known names where only kb writes."""
+    spelled = f"{place.folder}/{place.path}" if place.folder else place.path
+    return UNKNOWN in spelled and _TELLING.search(spelled) is not None
+
+
+def in_project(paths: Sequence[str], ground: Grounds) -> list[str]:
+    """Return those of *paths* that stand in the project, relative to its top; folders keep their slash."""
+    found = []
+    for path in paths:
+        real = os.path.realpath(path)
+        if inside(real, ground.project) and real != ground.project:
+            found.append(os.path.relpath(real, ground.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
+    return list(dict.fromkeys(found))

@@ -1,0 +1,301 @@
+"""What the guard says to a tool call: one look at the call, one at the session, one ruling."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from kb.decision import DENY, WARN, Decision, joined
+from kb.errors import BadInput
+from kb.guarding import guard
+from kb.guarding.calls import touched
+from kb.guarding.risk import FILE as RISK_FILE
+from kb.guarding.risk import PATTERNS, Level, Risk, level, text_of
+from kb.guarding.touched import Call, Place, patched
+from kb.knowledge.guard.blocks import changes_block
+from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
+from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, whose
+from kb.patterns import regex
+from kb.record import GLOBAL, Status
+from kb.store.rows import Filter
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge import KnowledgeBase
+
+_LARGEST = 2_000_000
+"""Bytes of a patch that are read."""
+_ASKED_ABOUT = 20
+"""Paths of one call for which constraints are looked up."""
+_CHANGES = regex(
+    r"\.?write|append|unlink|\bremove|\brename|replace\(|rmtree|truncate|\bcopy\w*\(|\bmove\w*\(|delete|\bmv\b|\brm\b|>|"
+    r"open\([^)]*,\s*(?:mode\s*=\s*)?['\"][rwaxb+]*[wax+]|open\(.{0,20}['\"]\s*[>+]",
+    2 | 16,
+)
+"""What a program that changes files says."""
+_WORDS = regex(r"[^\W\d_]{3,}")
+_COMMON = frozenset(["src", "lib", "app", "index", "main", "test", "tests", "json", "init"])
+
+
+class Seen(NamedTuple):
+    """A tool call, as a host tells of it before it is made."""
+
+    tool: str
+    given: Mapping[str, Any]
+    session: str = ""
+    prompt: str = ""
+    """What the host calls the prompt that it is made for; "" where it does not say."""
+    folder: str = ""
+
+
+def ruled(kb: KnowledgeBase, seen: Seen) -> Decision:
+    """Return what the guard says to the call *seen*, and remember what it reads of the memory."""
+    call = touched(seen.tool, seen.given, _variables(kb, seen))
+    ground = grounds(kb, seen.folder)
+    call = _with_patches(call, ground)
+    log = Log(kb, seen.session)
+    if seen.prompt and log.prompt and seen.prompt != log.prompt:
+        log.begin(seen.prompt)
+    _remember(call, ground, log)
+    refused = _refused(kb, seen, call, ground)
+    if refused.permission == DENY or not (call.writes or call.many):
+        return refused
+    paths = [path + "/" if place.whole and os.path.isdir(path) else path
+             for place in call.writes for path in meant(place, ground)]  # fmt: skip
+    written = in_project(paths, ground)
+    if not written and not call.many:
+        return refused
+    many = call.many or any(path.endswith("/") for path in written)
+    return joined(refused, *_looked_at(kb, written, ground, log, many=many))
+
+
+def _variables(kb: KnowledgeBase, seen: Seen) -> dict[str, str]:
+    known = {name: value for name in ("HOME", "USER", "TMPDIR", "KB_HOME") if (value := kb.environment.get(name))}
+    return {**known, "PWD": seen.folder or kb.root}
+
+
+def _with_patches(call: Call, ground: Grounds) -> Call:
+    """Return *call* with the files that its patches name."""
+    found: list[Place] = []
+    for place in call.patches:
+        for path in meant(place, ground):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    found += [Place(name, place.folder) for name in patched(file.read(_LARGEST))]
+            except (OSError, ValueError):
+                continue
+    more = bool(call.patches) and not found
+    return call._replace(writes=tuple(dict.fromkeys((*call.writes, *found))), many=call.many or more)
+
+
+# -- what was read -----------------------------------------------------------------------------------
+
+
+def _remember(call: Call, ground: Grounds, log: Log) -> None:
+    """Remember what *call* reads of the memory, by its real path (MBANK-30)."""
+    for place in call.reads:
+        for path in meant(place, ground):
+            real = os.path.realpath(path)
+            if any(inside(real, top) for top in ground.memory):
+                log.add(READ, real)
+    for word in call.asked:
+        if word != "proposal":
+            log.add(READ, f"kb {word}")
+
+
+def _wanted(kb: KnowledgeBase, ground: Grounds, settings: Risk) -> list[str]:
+    """Return the files of the memory bank of which one must have been read; none where there are none to read."""
+    if not ground.bank:
+        return []
+    patterns = [os.path.join(ground.bank, *parts) for parts in (("details", "patterns.md"), ("patterns.md",))]
+    index = [os.path.join(ground.bank, "MEMORY.md")]
+    there = [[path for path in group if os.path.isfile(path) and os.access(path, os.R_OK)]
+             for group in (patterns, index)]  # fmt: skip
+    return there[0] or there[1] if settings.requires == PATTERNS else [*there[0], *there[1]]
+
+
+def _step(kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: Sequence[str]) -> Said | None:
+    """Return how the memory is to be read; None where it has been, or where there is none."""
+    reads = log.here(READ)
+    if wanted := _wanted(kb, ground, settings):
+        if any(inside(os.path.realpath(path), read) for path in wanted for read in reads if os.path.isfile(read)):
+            return None
+        return say("read {path}", path=_short(wanted[0], ground))
+    if reads or not kb.fresh(thorough=False).titles([kb.project(ground.folder), GLOBAL], 1):
+        return None
+    words = [word for word in _WORDS.findall(paths[0] if paths else "") if word.lower() not in _COMMON]
+    return say("run: {command}", command=" ".join(["kb hint t1", *(f"-k {word}" for word in words[-3:])]))
+
+
+def _short(path: str, ground: Grounds) -> str:
+    return os.path.relpath(path, ground.project) if inside(path, ground.project) else path
+
+
+class Standing(NamedTuple):
+    """How the guard stands in a folder."""
+
+    mode: str
+    notice: Said | None
+    read: tuple[str, ...]
+    """What must have been read, any of these files; () for any record."""
+    risks: tuple[tuple[str, Level], ...]
+    """The paths that were asked about, each with its risk."""
+
+
+def standing(kb: KnowledgeBase, folder: str, paths: Sequence[str] = ()) -> Standing:
+    """Return how the guard stands in *folder*, and what it thinks of writing each of *paths*; raise BadRisk."""
+    from kb.knowledge.guard.settings import settings_at
+
+    settings, ground = settings_at(kb.root), grounds(kb, folder)
+    mode = guard.mode_of(kb.environment.get(guard.MODE), kb.config.guard)
+    read = tuple(_short(path, ground) for path in _wanted(kb, ground, settings))
+    there = [(path, in_project([os.path.join(ground.folder, path)], ground)) for path in paths]
+    return Standing(mode.name, mode.notice, read, tuple((path, level(inside, settings)) for path, inside in there))
+
+
+def settings_text() -> str:
+    """Return `risk.yaml` with the defaults, every key with its meaning."""
+    return text_of()
+
+
+# -- who may write -----------------------------------------------------------------------------------
+
+
+def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Decision:
+    """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
+    language = kb.config.language
+    if call.forges:
+        return guard.forged(call.forges).in_language(language)
+    is_free = kb.config.writer == "direct"
+    for place in call.writes:
+        if is_telling(place) and not is_free:
+            return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
+        for path in meant(place, ground):
+            what = whose(path, ground, whole=place.whole)
+            if what and not (is_free and what != "state"):
+                return guard.kept(_short(path, ground), what).in_language(language)
+            if not what and not is_free and changes_block(path, seen.tool, seen.given):
+                return guard.kept(_short(path, ground), "block").in_language(language)
+    if not is_free and (named := _named_by_script(call, ground)):
+        return guard.kept(named, "script").in_language(language)
+    if call.decides:
+        return guard.decides(call.decides).in_language(language)
+    return _settings_asked(kb, call, ground)
+
+
+def _settings_asked(kb: KnowledgeBase, call: Call, ground: Grounds) -> Decision:
+    from kb.config import FILE
+
+    own = {os.path.join(kb.root, name) for name in (FILE, RISK_FILE)}
+    for place in call.writes:
+        for path in meant(place, ground):
+            if os.path.realpath(path) in own:
+                return guard.settings(os.path.basename(path)).in_language(kb.config.language)
+    return Decision()
+
+
+def _named_by_script(call: Call, ground: Grounds) -> str:
+    """Return the folder only kb writes that a program names which changes files; "" for none."""
+    for text in call.scripts:
+        if not _CHANGES.search(text):
+            continue
+        spelled = text.replace("\\", "/").casefold()
+        for top, _ in ground.kept:
+            short = os.path.relpath(top, ground.root if inside(top, ground.root) else ground.project).replace(
+                os.sep, "/"
+            )
+            names = {top.casefold(), short.casefold(), short.casefold().replace("/", "', '"),
+                     short.casefold().replace("/", '", "')}  # fmt: skip
+            if any(_stands_in(name, spelled) for name in names):
+                return short
+    return ""
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """Tell whether *name* stands in *text* as a whole word of a path."""
+    at = text.find(name)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
+        if not (before.isalnum() or before in ("-", "_", ".")) and not (after.isalnum() or after in ("-", "_")):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+# -- what should have been read, and what holds --------------------------------------------------------
+
+
+def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: Log, *, many: bool) -> list[Decision]:
+    """Return what is said of writing the paths *written*: what should have been read, and the constraints on them."""
+    kept = log.quiet()
+    patterns = kept.get("patterns", []) if kept.get("project") == ground.project else [""]
+    if kept.get("settled") is True and not any(_may_be_about(path, patterns) for path in written):
+        return []  # it has spoken for this prompt
+    language = kb.config.language
+    mode = guard.mode_of(kb.environment.get(guard.MODE), kb.config.guard)
+    try:
+        from kb.knowledge.guard.settings import settings_of_kb
+
+        settings, trouble = settings_of_kb(kb), None
+    except BadInput as error:
+        settings, trouble = Risk(), error
+    said = []
+    if not log.ever(NOTICED):
+        notices = [kb.words(mode.notice)] if mode.notice else []
+        notices += [f"kb: {trouble.in_language(language)}"] if trouble else []
+        if notices:
+            log.add(NOTICED)
+            said.append(Decision(message="\n".join(notices)))
+    step = _step(kb, ground, settings, log, written) if mode.name != guard.OFF and log.session else None
+    is_first = not log.here(WARN)
+    ruling = guard.unread(mode.name, level(written, settings, many=many), step)
+    if ruling.permission and not log.add(ruling.permission, ""):
+        ruling = guard.Words()
+    if ruling.permission == DENY or (ruling.permission and is_first):
+        said.append(ruling.in_language(language))
+    constraints = _constraints(kb, ground)
+    patterns = sorted({_literal(path) for path in kb.fresh(thorough=False).impacts(constraints)})
+    said.append(_quoted(kb, constraints, [path for path in written if _may_be_about(path, patterns)], log))
+    settled = step is None or mode.name != guard.BLOCK
+    log.keep_quiet({"settled": settled, "prompt": log.prompt, "patterns": patterns, "project": ground.project})
+    return said
+
+
+def _constraints(kb: KnowledgeBase, ground: Grounds) -> Filter:
+    """Return what asks for the accepted constraints of the project."""
+    project = kb.project(ground.folder)
+    return Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
+
+
+def _quoted(kb: KnowledgeBase, constraints: Filter, written: Sequence[str], log: Log) -> Decision:
+    """Quote the constraints on what is written, each once in a session."""
+    known = set(log.ever(QUOTED))
+    on_paths = [
+        (path, kb.index.records(constraints._replace(path=path.rstrip("/")))) for path in written[:_ASKED_ABOUT]
+    ]
+    found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
+    if not found:
+        return Decision()
+    from kb.reading.hints import prompt_hint
+
+    hint = prompt_hint(list(found.values()), kb.config)
+    for record in hint.shown:
+        log.add(QUOTED, record.uid)
+    about = next(path for path, records in on_paths if any(record.uid in found for record in records))
+    head = kb.words(say("kb: what holds for {path}:", path=about))
+    return Decision(context=f"{head}\n{hint.text}") if hint.text else Decision()
+
+
+def _may_be_about(path: str, patterns: Sequence[str]) -> bool:
+    return path.casefold().startswith(tuple(patterns))
+
+
+def _literal(path: str) -> str:
+    """Return the beginning of an impact path that no wildcard stands in, in small letters."""
+    return _WILD.split(path, maxsplit=1)[0].rstrip("/").casefold()
+
+
+_WILD = regex(r"[*?\[]")

@@ -1,0 +1,75 @@
+"""What answers a question on purpose: the records worth handing over, and the context made of them."""
+
+from __future__ import annotations
+
+from kb.knowledge.recall import answering, finding, successors
+from kb.reading import context, rank, relevance, synonyms
+from kb.reading import query as queries
+from kb.reading.context import Context
+from kb.reading.foreground import DOMAIN, MOST, Loaded, Related, shares
+from kb.reading.foreground import listed as listed
+from kb.reading.foreground import summary as summary
+from kb.reading.intent import understood
+from kb.reading.rank import Hit
+from kb.record import GLOBAL, LIVE, Status
+from kb.store.rows import ALL, Filter
+from kb.text import one_line
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+BUDGET = 1500
+"""Estimated tokens of a context for which none is given."""
+
+_PROBED = 40
+_FIRST = 5
+"""So many of the best records are handed over with those that are surely about a question, where there is one."""
+
+
+def build(
+    kb: KnowledgeBase, query: str, *, budget: int = BUDGET, wanted: Filter = ALL, project: str = GLOBAL
+) -> Context:
+    """Return what an agent is given for *query*: the records that answer it, within *budget* estimated tokens."""
+    records = [hit.record for hit in telling(kb, query, wanted=wanted, project=project)]
+    return context.composed(records, budget, kb.config)
+
+
+def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MOST) -> Loaded:
+    """Return what is loaded for *query*: *most* related records, the project's background, and its domain knowledge."""
+    hits = telling(kb, query, project=project, first=most)
+    related = [Related(hit.record, share) for hit, share in zip(hits, shares(hits, query), strict=True) if share]
+    own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
+    held = [record for record in own if record.status == Status.ACCEPTED]
+    stack = [f"{key}: {value}" for record in held for key, value in record.claims.items()]
+    domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
+    return Loaded(
+        project, tuple(dict.fromkeys(stack)), tuple(domains),
+        tuple(one for one in related if one.record.kind != DOMAIN)[:most],
+        tuple(one.record for one in related if one.record.kind == DOMAIN)[:most],
+    )  # fmt: skip
+
+
+def telling(
+    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, first: int = _FIRST
+) -> list[Hit]:
+    """Return what is worth telling of the records that answer *query*, best first; nothing where none is about it.
+
+    The order is that of a search; its *first* records are told as well once there is one that is surely about the
+    question. A record that holds no longer stands behind the one that took its place.
+    """
+    index, query = kb.fresh(), one_line(query)
+    if not query:
+        return []
+    scopes = wanted.scopes or ((GLOBAL,) if project == GLOBAL else (project, GLOBAL))
+    wanted = wanted._replace(scopes=scopes)
+    groups, plan = answering.all_synonyms(kb), understood(query).strategy
+    found = finding.found(index, query, wanted, limit=_PROBED, groups=groups)
+    hits = rank.ranked(found.hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
+    about = relevance.worth_telling(
+        hits, query, scope=project, frequency=index.postings.frequencies(queries.subjects(query)),
+        total=index.count(wanted), synonyms=tuple(synonyms.others(query, groups)),
+    )  # fmt: skip
+    live = [hit for hit in hits if hit.record.status in LIVE]
+    told = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
+    return [hit for hit, _ in successors.before(index, [hit for hit in hits if hit.record.path in told])]

@@ -1,0 +1,63 @@
+"""Hand records to an agent that asks for them: quoted, in the language of the knowledge base, within a budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kb.kinds import KINDS
+from kb.knowledge.names import REVIEWS
+from kb.knowledge.recall.hints import remember
+from kb.reading import handing
+from kb.reading.handing import Part, Row, Whole
+from kb.record import LIVE, Record
+from kb.store.rows import Filter
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+__all__ = ["Home", "Part", "Row", "Whole", "frame", "home", "passage", "remember", "row", "whole"]
+
+passage = handing.passage
+
+
+class Home(NamedTuple):
+    """What a knowledge base holds, in numbers."""
+
+    name: str
+    scope: str
+    """The scope that holds where the agent works."""
+    scopes: dict[str, int]
+    """Scope → number of live records."""
+    kinds: dict[str, int]
+    """Kind → number of live records in all scopes."""
+    reviews: int
+    """Open reviews."""
+
+
+def frame(kb: KnowledgeBase) -> str:
+    """Return the line that says whose words follow, and that they are data."""
+    return handing.frame(kb.config)
+
+
+def row(kb: KnowledgeBase, record: Record) -> Row:
+    """Return *record* for a list."""
+    return handing.row(record, kb.config)
+
+
+def whole(kb: KnowledgeBase, record: Record, *, budget: int, only: str = "") -> Whole:
+    """Return *record*, or its part *only*, with whole parts that cost at most *budget* estimated tokens."""
+    return handing.whole(record, kb.config, budget=budget, only=only)
+
+
+def home(kb: KnowledgeBase, folder: str) -> Home:
+    """Return what the knowledge base holds, for an agent that works in *folder*."""
+    records = kb.records(Filter(statuses=tuple(LIVE)))
+    scopes, kinds = Counter(record.scope for record in records), Counter(record.kind for record in records)
+    return Home(
+        passage(kb.config.name),
+        kb.project(folder),
+        dict(sorted(scopes.items())),
+        {kind.name: kinds[kind.name] for kind in KINDS},
+        len(kb.repository.refs(REVIEWS.rstrip("/"))),
+    )

@@ -1,0 +1,56 @@
+"""Change files that are no records, such as archives and settings, in one commit; a person's edits are not touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kb.knowledge.sync.advance import Advance, go, prepared
+from kb.knowledge.write.change import Writing
+from kb.store.git.repository import message
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+class Change(NamedTuple):
+    """What is to be committed: path → bytes, or None for a file that goes; nothing where there is no file."""
+
+    files: Mapping[str, bytes | None] = {}
+    subject: str = ""
+    body: str = ""
+
+
+def change_files(kb: KnowledgeBase, operation: str, plan: Callable[[str], Change], *, dry_run: bool = False) -> str:
+    """Commit what *plan* makes of the tip it is given, and return the commit; "" for nothing.
+
+    *plan* is asked again when somebody else was faster. Raise NeedsPerson where uncommitted edits are in the way.
+    """
+    writing = Writing(kb, "", "")
+    advances: list[Advance] = []
+
+    def planned() -> str:
+        head = writing.head
+        change = plan(head.oid)
+        before = contents(kb, head.oid, change.files)
+        now = {path: data for path, data in change.files.items() if before[path] != data}
+        commit = head.oid
+        if now:
+            with kb.state.stage() as stage:
+                words = message(change.subject, change.body, {"Kb-Op": operation})
+                commit = kb.repository.build(head.oid, now, words, stage=stage)
+        advances[:] = [prepared(kb, head, commit, "")]
+        return commit if now else ""
+
+    def publish(commit: str) -> str:
+        go(kb, advances[0], [], f"kb: {operation}")
+        writing.is_published = True
+        return commit
+
+    return writing.until_won(planned, None if dry_run else publish)
+
+
+def contents(kb: KnowledgeBase, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    """Return the files *paths* as the commit *revision* has them; None for one that it has not."""
+    paths = list(paths)
+    return dict(zip(paths, kb.repository.blobs([(revision, path) for path in paths]), strict=True))

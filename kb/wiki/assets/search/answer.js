@@ -1,0 +1,175 @@
+/* The wiki's search, in the place of the theme's worker.
+
+   The theme talks to it in four messages: SETUP → READY, QUERY → RESULT. Read from the disk (file:), where a browser
+   starts no workers, the same code answers inside the page. */
+
+const SETUP = 0, READY = 1, QUERY = 2, RESULT = 3;
+const SNIPPET = 160;        // characters of text around the matches
+const FIELDS = {
+  kind: "kind", 类型: "kind", status: "status", 状态: "status",
+  scope: "scope", project: "scope", 范围: "scope", 项目: "scope", tag: "tag", 标签: "tag",
+};
+
+const escaped = text => text.replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
+
+/* kind:decision #tag "a phrase" -not words → what to ask, what must and must not be there. */
+function read(line) {
+  const found = { words: [], phrases: [], not: [], filters: [] };
+  for (const [, minus, phrase, word] of line.normalize("NFC").matchAll(/([-+]?)(?:"([^"]*)"|([^\s"]+))/gu)) {
+    const said = phrase ?? word;
+    const field = phrase === undefined && /^(\p{L}+)[:：](.+)$/u.exec(said);
+    if (field && FIELDS[field[1].toLowerCase()]) found.filters.push([FIELDS[field[1].toLowerCase()], folded(field[2])]);
+    else if (phrase === undefined && /^[#＃]./.test(said)) found.filters.push(["tag", folded(said.slice(1))]);
+    else if (!runs(said).length) continue;
+    else if (minus === "-") found.not.push(said);
+    else {
+      found.words.push(said);
+      if (phrase !== undefined) found.phrases.push(folded(phrase).trim());
+    }
+  }
+  return found;
+}
+
+/* What tells a wanted page by its number: the columns of the index, and the lists of tags and of words with a minus. */
+async function wantedBy(shelf, { filters, not }) {
+  const tests = [];
+  for (const field of ["kind", "status", "scope"]) {
+    const values = filters.filter(([name]) => name === field).map(([, value]) => value);
+    if (!values.length) continue;
+    const { names, column, width } = shelf.start[field];
+    const allowed = new Set(names.flatMap((words, n) => (words.some(w => values.includes(folded(w))) ? [n] : [])));
+    const valueAt = n => [...column.slice(width * n, width * (n + 1))].reduce((sum, c) => sum * DIGITS.length + VALUE[c], 0);
+    tests.push(n => allowed.has(valueAt(n)));
+  }
+  for (const [, tag] of filters.filter(([name]) => name === "tag")) {
+    const entry = await shelf.entry(`#${tag}`);
+    const pages = new Set(entry ? (await shelf.list(`#${tag}`, entry)).pages : []);
+    tests.push(n => pages.has(n));
+  }
+  for (const words of not) {
+    const pages = (await allOf(shelf, words)) || new Set();
+    tests.push(n => !pages.has(n));
+  }
+  return n => tests.every(test => test(n));
+}
+
+/* A run of Chinese, words that touch, and what stands in quotes have to stand so in the text, as far as it is here. */
+function heldBy({ words, phrases }) {
+  const touching = words.filter(word => runs(word).length > 1 || [...(runs(word)[0]?.[0] || "")].length > 2);
+  const patterns = touching.map(word => {
+    const parts = runs(word).map(([run, unspaced]) => (unspaced || runs(word).length > 1 ? run.toLowerCase() : ""));
+    return new RegExp(parts.map(part => part.replace(/[_]/g, "_?")).join("[\\W_]*"), "u");
+  });
+  return page => page.isCut || (patterns.every(p => p.test(page.all)) && phrases.every(p => page.all.includes(p)));
+}
+
+async function search(shelf, line) {
+  const asked = read(line);
+  if (!asked.words.length && !asked.filters.length) return [];
+  await shelf.begin();
+  const isWanted = await wantedBy(shelf, asked);
+  const scopes = asked.filters.filter(([name]) => name === "scope").map(([, value]) => value);
+  const scope = scopes.length === 1 && scopes[0] !== "global" ? `project/${scopes[0]}` : "global";
+  if (!asked.words.length) return newest(shelf, isWanted);
+  const found = await answers(shelf, asked.words.join(" "), { isWanted, holds: heldBy(asked), scope });
+  const strict = asked.phrases.length ? found.filter(hit => hit.whole) : found;
+  return (await behindSuccessors(shelf, strict)).map(hit => [hit.page, asked]);
+}
+
+async function newest(shelf, isWanted) {
+  const found = [];
+  for (let n = shelf.start.total - 1; n >= 0; n--) if (isWanted(n)) found.push(n);
+  const pages = await Promise.all(found.slice(0, READ).map(n => shelf.page(n)));
+  return pages.sort((a, b) => b.month - a.month).map(page => [page, { words: [] }]);
+}
+
+/* A superseded record stands behind the one that took its place. */
+async function behindSuccessors(shelf, hits) {
+  const given = new Set(), out = [];
+  for (const hit of hits) {
+    const newer = await Promise.all(hit.page.over.map(async n => hits.find(other => other.n === n) || { n, page: await shelf.page(n) }));
+    for (const one of [...newer, hit]) if (!given.has(one.n)) { given.add(one.n); out.push(one); }
+  }
+  return out;
+}
+
+/* -- what the theme shows ------------------------------------------------------------------------- */
+
+function patternOf(words, lists) {
+  const needles = [...new Set([...words.flatMap(word => [word, ...runs(word).map(([run]) => run)]), ...lists.subjects(words.join(" "))])];
+  const sorted = needles.filter(Boolean).sort((a, b) => b.length - a.length).map(n => n.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  return sorted.length ? new RegExp(`(${sorted.join("|")})`, "giu") : null;
+}
+
+function marked(text, pattern) {
+  if (!pattern) return escaped(text);
+  return text.split(pattern).map((piece, n) => (n % 2 ? `<mark data-md-highlight>${escaped(piece)}</mark>` : escaped(piece))).join("");
+}
+
+/* The window of the text that holds most of the matches. */
+function snippet(text, pattern) {
+  const at = pattern ? [...text.matchAll(pattern)].slice(0, 20).map(m => m.index) : [];
+  const held = first => at.filter(a => a >= first && a <= first + SNIPPET * 0.75).length;
+  const first = at.reduce((best, a) => (held(a) > held(best) ? a : best), at[0] || 0);
+  const start = Math.max(0, Math.min(first - SNIPPET / 4, text.length - SNIPPET));
+  const cut = text.slice(start, start + SNIPPET);
+  return `${start > 0 ? "…" : ""}${marked(cut, pattern)}${start + SNIPPET < text.length ? "…" : ""}`;
+}
+
+function shown(found, lists) {
+  return found.map(([page, { words }], n) => {
+    const pattern = words.length ? patternOf(words, lists) : null;
+    const holds = word => page.all.includes(folded(word)) || runs(word).every(([run]) => page.all.includes(stem(folded(run))));
+    return [{
+      location: page.url,
+      title: marked(page.head, pattern),
+      text: `<p class="kb-found">${escaped(page.facts)}</p>${page.text ? `<p>${snippet(page.text, pattern)}</p>` : ""}`,
+      score: 1000 - n,
+      terms: Object.fromEntries(words.map(word => [word, holds(word)])),
+    }];
+  });
+}
+
+/* A page as it is fetched → as it is used. */
+function opened(n, [url, id, title, kind, status, facts, scope, month, over, isCut, text]) {
+  const plain = folded(text);
+  const head = id ? `[${id}] ${title}` : title;
+  return { n, url, id, title, head, kind, status, facts, scope, month, over, isCut, text, folded: plain, all: `${folded(head)} ${plain}` };
+}
+
+function makeAnswer(fetched) {
+  const shelf = new Shelf(async name => {
+    const part = await fetched(name);
+    return name.startsWith("d/") ? opened(Number(name.split("/").at(-1)), part) : part;
+  });
+  return async line => {
+    const found = await search(shelf, line);
+    return found.length ? shown(found, shelf.words) : [];
+  };
+}
+
+/* Parts are scripts, `kbFound("name", value)`, since a page opened from the disk may load nothing else. */
+const valueOf = script => JSON.parse(script.slice(script.indexOf(",") + 1, script.lastIndexOf(")")));
+
+function begin(port, fetched) {
+  const answer = makeAnswer(fetched);
+  let latest = 0;
+  return async ({ type, data }) => {
+    if (type === SETUP) return port({ type: READY });
+    if (type !== QUERY) throw new TypeError("unknown message");
+    const mine = ++latest;
+    const items = await answer(data).catch(error => (console.error(error), []));
+    if (mine === latest) port({ type: RESULT, data: { items } });
+  };
+}
+
+if (typeof module !== "undefined") module.exports = { makeAnswer, valueOf };
+else if (typeof document === "undefined") {
+  const top = new URL("../../../search/kb/", location.href);
+  const told = begin(postMessage, async name => {
+    const response = await fetch(new URL(`${name}.js`, top));
+    if (!response.ok) throw new Error(`${response.status} ${name}`);
+    return valueOf(await response.text());
+  });
+  addEventListener("message", event => told(event.data));
+} else window.kbBegin = begin;

@@ -1,0 +1,102 @@
+% en: connect an agent over MCP
+
+$ kb mcp install claude --dry-run --project
+--- /dev/null
++++ <dir>/.mcp.json
+@@ -0,0 +1,11 @@
++{
++  "mcpServers": {
++    "kb": {
++      "type": "stdio",
++      "command": "kb",
++      "args": [
++        "mcp"
++      ]
++    }
++  }
++}
+
+$ kb mcp install claude --project
+--- /dev/null
++++ <dir>/.mcp.json
+@@ -0,0 +1,11 @@
++{
++  "mcpServers": {
++    "kb": {
++      "type": "stdio",
++      "command": "kb",
++      "args": [
++        "mcp"
++      ]
++    }
++  }
++}
+2> server written to <dir>/.mcp.json; the client starts it when it next starts
+
+$ kb mcp install claude --project
+2> the server stands in <dir>/.mcp.json already
+
+$ kb mcp uninstall claude --project
+--- <dir>/.mcp.json
++++ /dev/null
+@@ -1,11 +0,0 @@
+-{
+-  "mcpServers": {
+-    "kb": {
+-      "type": "stdio",
+-      "command": "kb",
+-      "args": [
+-        "mcp"
+-      ]
+-    }
+-  }
+-}
+2> server taken out of <dir>/.mcp.json
+
+$ kb mcp uninstall claude --project
+2> no server of kb stands in <dir>/.mcp.json
+
+$ kb mcp install codex --project
+--- /dev/null
++++ <dir>/.codex/config.toml
+@@ -0,0 +1,3 @@
++[mcp_servers.kb]
++command = "kb"
++args = ["mcp"]
+2> server written to <dir>/.codex/config.toml; the client starts it when it next starts
+
+$ cat .codex/config.toml
+[mcp_servers.kb]
+command = "kb"
+args = ["mcp"]
+
+% what it will not do
+$ kb mcp install emacs
+2> kb: there is no client emacs
+2>     → known: claude, codex, gemini, cursor, opencode
+? 1
+
+$ kb mcp install claude --user --project
+2> kb: give --user or --project, not both
+2>     → see: kb mcp install --help
+? 2
+
+$ kb mcp --address 127.0.0.1:80
+2> kb: --address, --remote, --name and --new-token go with --http
+2>     → see: kb mcp --help
+? 2
+
+$ kb mcp --http --address 0.0.0.0:80
+2> kb: other machines reach 0.0.0.0, and whoever has the token can read and write there
+2>     → stay with 127.0.0.1:8735, or say that you mean it: --remote
+? 1
+
+$ kb mcp --http --address 0.0.0.0:80 --remote
+2> kb: 0.0.0.0 is no name that a client calls
+2>     → say which name they use: --name kb.example.com
+? 1
+
+$ kb mcp --http --address 80
+2> kb: 80 is no address
+2>     → like this: 127.0.0.1:8735
+? 1

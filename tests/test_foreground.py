@@ -1,0 +1,83 @@
+"""What is loaded before an agent answers: background, related records with their relevance, domain knowledge."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.recall import context
+from kb.reading.foreground import shares, summary
+from kb.reading.rank import Hit
+from kb.record import Candidate, Record, Section
+from kb.text import tokens
+
+
+@pytest.fixture
+def filled(root: Path, kb: KnowledgeBase) -> Path:
+    said = [
+        Candidate("decision", "还款方式有等额本息与先息后本", "还款方式包括等额本息、等额本金与先息后本三种。",
+                  impact=("src/RepaymentType.java",), claims={"backend.framework": "Spring"}),
+        Candidate("decision", "Retry payments three times", "A failed payment is tried again after 1, 2 and 4 seconds.",
+                  impact=("src/retry.py",)),
+        Candidate("domain-note", "还款领域", "还款是借款人按计划偿还本金与利息。", tags=("本金", "利息")),
+    ]  # fmt: skip
+    for one in said:
+        whole = one._replace(
+            why="It was measured, and it weighs on the whole architecture.", alternatives="None.", scope="global",
+            verification="Read it.", rollback="Undo it.", impact_areas=("architecture",), affects_future=True,
+        )  # fmt: skip
+        assert kb.write([whole])[0].status == "accepted"
+    return root
+
+
+def test_the_summary_has_its_three_sections(filled: Path) -> None:
+    (filled / "kb.toml").write_text('language = "zh"\n')
+    out = run(filled, "context", "load", "-q", "还款方式有哪些类型").out
+    assert out.index("## 项目背景\n- 技术栈: backend.framework: Spring\n- 领域: 还款领域") == 0
+    assert "## 相关学习记录\n\n### 相关知识 1 (相关度: " in out
+    assert "问题: [D001] 还款方式有等额本息与先息后本\n答案: 还款方式包括" in out
+    assert "涉及文件: [src/RepaymentType.java]" in out
+    assert out.rstrip().endswith(
+        "## 领域知识\n\n### [DN001] 还款领域\n还款是借款人按计划偿还本金与利息。\n关键概念: [本金, 利息]"
+    )
+
+
+def test_the_list_is_numbered_with_relevance_question_answer_and_files(filled: Path) -> None:
+    out = run(filled, "context", "load", "-q", "retry payments", "--list").out
+    assert out.startswith("1. [1.00] Q: [D002] Retry payments three times\n   A: A failed payment")
+    assert "   Files: [src/retry.py]" in out
+
+
+def test_json_has_what_was_loaded(filled: Path) -> None:
+    found = json.loads(run(filled, "context", "load", "-q", "还款", "--json").out)
+    assert set(found) == {"project", "stack", "domains", "related", "knowledge"}
+    assert [one["record"]["id"] for one in found["related"]] == ["D001"]
+    assert [one["id"] for one in found["knowledge"]] == ["DN001"]
+
+
+def test_relevance_is_a_share_that_never_rises() -> None:
+    def hit(title: str, whole: bool = False) -> Hit:
+        return Hit(Record("D001", "decision", title, sections=(Section("decision", "Decision", title),)), whole=whole)
+
+    asked = "retry payments queue"
+    found = shares([hit("Retry payments"), hit("Retry payments queue", whole=True), hit("Logging")], asked)
+    assert found == sorted(found, reverse=True) and 0 < found[0] < 1 and found[2] == 0
+
+
+@pytest.mark.parametrize("budget", [100, 150, 300, 4000])
+def test_the_budget_holds_and_the_least_related_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
+    text = "\n\n".join(map(str, summary(context.load(kb, "还款方式 retry payments"), budget)))
+    assert tokens(text) <= budget
+    assert ("D001" in text or "D002" in text) == (budget >= 300)
+
+
+def test_nothing_about_it_is_said_and_no_record_is_made_up(filled: Path) -> None:
+    ran = run(filled, "context", "load", "-q", "kubernetes ingress certificates")
+    assert ran.code == 0 and "###" not in ran.out and ran.error
+
+
+def test_tokens_and_characters_of_a_text_are_counted(root: Path) -> None:
+    ran = run(root, "context", "tokens", "--json", stdin="你好世界 hello".encode())
+    assert json.loads(ran.out)["count"] == 5 and json.loads(ran.out)["tokens"] > 4

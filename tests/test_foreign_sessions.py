@@ -1,0 +1,295 @@
+"""Sessions of other hosts: the same conversation, read from five formats, is the same session."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from talk import EN, ZH
+from timing import within
+
+from kb.errors import BadInput
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.session import pruning
+from kb.knowledge.session.forming import form_of
+from kb.sessions.calls import History, history
+from kb.sessions.dcp import Dcp
+from kb.sessions.extract import candidates
+from kb.sessions.foreign import in_lines
+from kb.sessions.transcript import HUMAN, META, SUMMARY, Transcript, asked, read
+from kb.sessions.usage import usage_in
+
+TASK = "Implement the order service / 实现订单服务"
+TIME = "2026-11-20T10:00:00Z"
+PLAN = [{"content": "write the model", "status": "completed"}, {"content": "write the API", "status": "in_progress"}]
+
+
+def line(*records: Any) -> bytes:
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+
+
+def codex(used: int = 1000) -> bytes:
+    def item(kind: str, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": TIME, "type": "response_item", "payload": {"type": kind, **payload}}
+
+    def say(role: str, text: str) -> dict[str, Any]:
+        return item(
+            "message", role=role, content=[{"type": f"{'in' if role == 'user' else 'out'}put_text", "text": text}]
+        )
+
+    steps = [{"step": step["content"], "status": step["status"]} for step in PLAN]
+    patch = "*** Begin Patch\n*** Add File: shop/order.py\n+class Order: ...\n*** Update File: shop/api.py\n-a\n+b\n"
+    about = {"id": "cx-1", "cwd": "/w/shop", "git": {"branch": "main"}}
+    failed = json.dumps({"output": "broken", "metadata": {"exit_code": 2}})
+    count = {"last_token_usage": {"input_tokens": used}, "model_context_window": 272_000}
+    return line(
+        {"timestamp": TIME, "type": "session_meta", "payload": about},
+        {"timestamp": TIME, "type": "turn_context", "payload": {"cwd": "/w/shop", "model": "gpt-5.3-codex"}},
+        say("user", "<environment_context>\n<cwd>/w/shop</cwd>"), say("user", TASK),
+        {"timestamp": TIME, "type": "event_msg", "payload": {"type": "user_message", "message": TASK}},
+        item("reasoning", summary=[]), say("assistant", EN), say("assistant", ZH),
+        item("function_call", name="shell", arguments=json.dumps({"command": ["bash", "-lc", "make"]}), call_id="c1"),
+        item("function_call_output", call_id="c1", output=failed),
+        item("custom_tool_call", name="apply_patch", input=patch + "*** End Patch\n", call_id="c2"),
+        item("custom_tool_call_output", call_id="c2", output="Success."),
+        item("function_call", name="update_plan", arguments=json.dumps({"plan": steps}), call_id="c3"),
+        {"timestamp": TIME, "type": "event_msg", "payload": {"type": "token_count", "info": count}},
+        {"timestamp": TIME, "type": "event_msg", "payload": {"type": "never_heard_of"}},
+    )  # fmt: skip
+
+
+def gemini_messages(used: int = 1000) -> list[dict[str, Any]]:
+    def call(number: int, name: str, args: Any, output: str, status: str = "success") -> dict[str, Any]:
+        answer = {"functionResponse": {"id": f"c{number}", "name": name, "response": {"output": output}}}
+        return {"id": f"c{number}", "name": name, "args": args, "result": [answer], "status": status}
+
+    steps = [{"description": step["content"], "status": step["status"]} for step in PLAN]
+    calls = [
+        call(1, "run_shell_command", {"command": "make"}, "broken", "error"),
+        call(2, "write_file", {"file_path": "shop/order.py", "content": "class Order: ..."}, "ok"),
+        call(3, "replace", {"file_path": "shop/api.py", "old_string": "a", "new_string": "b"}, "ok"),
+        call(4, "write_todos", {"todos": steps}, "ok"),
+    ]
+    return [
+        {"id": "m1", "timestamp": TIME, "type": "user", "content": [{"text": TASK}]},
+        {"id": "m2", "timestamp": TIME, "type": "info", "content": "update available"},
+        {"id": "m3", "timestamp": TIME, "type": "gemini", "content": EN, "model": "gemini-3-pro"},
+        {"id": "m4", "timestamp": TIME, "type": "gemini", "content": ZH, "toolCalls": calls, "tokens": {"input": used}},
+    ]
+
+
+ABOUT = {"sessionId": "gm-1", "projectHash": "x", "startTime": TIME, "directories": ["/w/shop"]}
+
+
+def gemini(used: int = 1000) -> bytes:
+    return json.dumps({**ABOUT, "messages": gemini_messages(used)}, indent=2, ensure_ascii=False).encode()
+
+
+def gemini_lines(used: int = 1000) -> bytes:
+    first, info, said, last = gemini_messages(used)
+    wrong = {"id": "m9", "type": "user", "content": "Decision: never mind this because it is taken back later on."}
+    return line(ABOUT, first, info, said, wrong, {"$rewindTo": "m9"}, {**last, "toolCalls": []}, last,
+                {"$set": {"lastUpdated": TIME}})  # fmt: skip
+
+
+def cursor() -> bytes:
+    def said(role: str, *content: Any) -> dict[str, Any]:
+        return {"role": role, "message": {"content": list(content)}}
+
+    def call(name: str, **given: Any) -> dict[str, Any]:
+        return {"type": "tool_use", "name": name, "input": given}
+
+    text = f"<open_files>a.py</open_files>\n<user_query>\n{TASK}\n</user_query>"
+    return line(
+        said("user", {"type": "text", "text": text}), said("assistant", {"type": "text", "text": EN}),
+        said("assistant", {"type": "text", "text": ZH}, call("Shell", command="make"),
+             call("Write", path="shop/order.py", contents="class Order: ..."),
+             call("StrReplace", path="shop/api.py", old_string="a", new_string="b"), call("TodoWrite", todos=PLAN)),
+        {"type": "turn_ended"},
+    )  # fmt: skip
+
+
+def opencode_messages(used: int = 1000) -> list[dict[str, Any]]:
+    times = {"created": 1_795_168_800_000}
+
+    def call(number: int, tool: str, given: Any, **state: Any) -> dict[str, Any]:
+        held = {"status": "completed", "input": given, "output": "ok", **state}
+        return {"type": "tool", "callID": f"c{number}", "tool": tool, "state": held}
+
+    info = {"sessionID": "oc-1", "time": times, "path": {"cwd": "/w/shop"}}
+    return [
+        {"info": {**info, "id": "m1", "role": "user"},
+         "parts": [{"type": "text", "text": "a reminder", "synthetic": True}, {"type": "text", "text": TASK}]},
+        {"info": {**info, "id": "m2", "role": "assistant", "modelID": "m", "tokens": {"input": used - 300,
+                  "cache": {"read": 200, "write": 100}}},
+         "parts": [{"type": "step-start"}, {"type": "text", "text": EN}, {"type": "text", "text": ZH},
+                   call(1, "bash", {"command": "make"}, status="error", error="broken"),
+                   call(2, "write", {"filePath": "shop/order.py", "content": "class Order: ..."}),
+                   call(3, "edit", {"filePath": "shop/api.py", "oldString": "a", "newString": "b"}),
+                   call(4, "todowrite", {"todos": PLAN}), {"type": "never_heard_of"}]},
+    ]  # fmt: skip
+
+
+def opencode(used: int = 1000) -> bytes:
+    return json.dumps({"info": {"id": "oc-1", "directory": "/w/shop"}, "messages": opencode_messages(used)}).encode()
+
+
+SESSIONS = {
+    "codex": codex(),
+    "gemini": gemini(),
+    "gemini lines": gemini_lines(),
+    "cursor": cursor(),
+    "opencode": opencode(),
+}
+EVERY = pytest.mark.parametrize("name", SESSIONS)
+
+
+def calls(session: Transcript) -> list[tuple[str, str]]:
+    made = [call for message in session.messages for call in message.calls]
+    return [(call.name, str(call.input.get("file_path") or call.input.get("command") or "")) for call in made]
+
+
+@EVERY
+def test_the_same_conversation_is_the_same_session(name: str) -> None:
+    session = read(SESSIONS[name])
+    assert session.host == name.split()[0] and session.skipped == ()
+    assert [asked(message) for message in session.messages if message.origin == HUMAN] == [TASK]
+    found = [candidate.title for candidate in candidates(session)]
+    assert (
+        len(found) == 2 and any("Sanitizer" in title for title in found) and any("FastAPI" in title for title in found)
+    )
+    command, *edits = calls(session)[:3]
+    assert command[0] == "Bash" and command[1].endswith("make")
+    assert edits == [("Write", "shop/order.py"), ("Edit", "shop/api.py")]
+    (todos,) = [c.input["todos"] for m in session.messages for c in m.calls if c.name == "TodoWrite"]
+    assert [(todo["content"], todo["status"]) for todo in todos] == [tuple(step.values()) for step in PLAN]
+    if name != "cursor":
+        assert session.session_id[3:] == "1" and session.cwd == "/w/shop" and session.started == TIME
+        results = [result for message in session.messages for result in message.results]
+        assert (results[0].text, results[0].is_error) == ("broken", True)
+        assert not any(result.is_error for result in results[1:])
+
+
+@EVERY
+def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "session"
+    path.write_bytes(SESSIONS[name])
+    told = form_of(kb, str(path), "compact").text
+    assert "Sanitizer" in told and "write the API" in told and "order service" in told
+    with path.open("rb") as file:
+        made = history(in_lines(file))
+    assert (made.host, made.prompts) == (name.split()[0], (TASK,))
+    assert [call.name for call in made.calls] == ["Bash", "Write", "Edit", "TodoWrite"]
+    if name != "cursor":
+        assert made.calls[0].failed and made.tokens == 1000
+
+
+@pytest.mark.parametrize("make", [codex, gemini, gemini_lines, opencode])
+def test_how_full_the_context_is(make: Any) -> None:
+    for used in (1000, 136_000):
+        found = usage_in(make(used))
+        assert found.tokens == used and found.window == (272_000 if make is codex else 200_000)
+
+
+def test_what_the_host_wrote_is_no_prompt() -> None:
+    origins = [message.origin for message in read(codex()).messages]
+    assert origins[0] == META
+    closed = line({"type": "compacted", "payload": {"message": "so far: the shop"}})
+    session = read(codex() + closed)
+    assert session.messages[-1].origin == SUMMARY and session.compactions == (16,)
+    assert usage_in(codex() + closed).tokens == 0
+    summary = {
+        "info": {"role": "assistant", "summary": True, "sessionID": "s"},
+        "parts": [{"type": "text", "text": "so far"}],
+    }
+    assert read(line(*opencode_messages(), summary)).messages[-1].origin == SUMMARY
+
+
+def test_unknown_records_are_counted_with_their_host() -> None:
+    assert read(codex()).unknown == {"codex event_msg never_heard_of": 1}
+    assert read(opencode()).unknown == {"opencode never_heard_of": 1}
+    assert read(line({"type": "new_thing", "payload": {}})).unknown == {"codex new_thing": 1}
+    assert read(gemini()).unknown == read(gemini_lines()).unknown == read(cursor()).unknown == {}
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini lines", "cursor"])
+def test_what_comes_later_is_read_from_there(name: str) -> None:
+    data = SESSIONS[name]
+    whole = read(data)
+    assert read(data, whole.lines).messages == ()
+    more = {"codex": {"timestamp": TIME, "type": "response_item", "payload": {"type": "message", "role": "user",
+                      "content": [{"type": "input_text", "text": "and then?"}]}},
+            "gemini lines": {"id": "m7", "type": "user", "content": "and then?"},
+            "cursor": {"role": "user", "message": {"content": "and then?"}}}[name]  # fmt: skip
+    assert [asked(message) for message in read(data + line(more), whole.lines).messages] == ["and then?"]
+
+
+def test_messages_that_are_one_value_are_counted_like_lines() -> None:
+    whole = read(gemini())
+    assert (
+        whole.lines == 4 and [m.line for m in read(gemini(), 3).messages] == [4, 4] and read(gemini(), 4).messages == ()
+    )
+
+
+@EVERY
+def test_pruning_is_planned_and_no_copy_is_written(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "session"
+    path.write_bytes(SESSIONS[name])
+    made = pruning.prune(str(path), Dcp(), pruning.Wanted())
+    assert made.report
+    with pytest.raises(BadInput):
+        pruning.write_copy(str(path), str(tmp_path / "copy"), Dcp(), pruning.Wanted())
+    assert os.listdir(tmp_path) == ["session"]
+
+
+# -- broken ----------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_no_cut_and_no_stranger_makes_the_reader_fail(name: str) -> None:
+    data = SESSIONS[name]
+    with within(5):
+        for end in range(0, len(data), 7):
+            assert isinstance(read(data[:end]), Transcript)
+            assert isinstance(history(in_lines(iter([data[:end]]))), History)
+            usage_in(data[:end])
+    parts = data.split(b"\n")
+    for at in range(len(parts)):
+        read(b"\n".join([*parts[:at], b"\xff\xfe{", *parts[at + 1 :]]))
+
+
+STRANGE: list[Any] = [None, 7, True, [], {}, "x", [None], [{}], {"a": None}, "\ud800", [[1]], {"type": 7}]
+
+
+def swapped(value: Any, strange: Any) -> Any:
+    """Yield *value* with *strange* in the place of each of its parts in turn."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield {**value, key: strange}
+            yield from ({**value, key: deeper} for deeper in swapped(one, strange))
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield [*value[:number], strange, *value[number + 1 :]]
+            yield from ([*value[:number], deeper, *value[number + 1 :]] for deeper in swapped(one, strange))
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini lines", "cursor"])
+def test_values_of_another_type_are_passed_over(name: str) -> None:
+    for row in SESSIONS[name].splitlines():
+        for number, strange in enumerate(STRANGE):
+            for record in list(swapped(json.loads(row), strange))[number % 3 :: 3]:
+                data = line(record) if strange != "\ud800" else json.dumps(record).encode() + b"\n"
+                json.dumps([message._asdict() for message in read(data).messages], ensure_ascii=False).encode()
+                history([record])
+                usage_in(data)
+
+
+def test_messages_of_another_type_are_passed_over() -> None:
+    for messages in (gemini_messages(), opencode_messages()):
+        for number, strange in enumerate(STRANGE):
+            for value in list(swapped({"messages": messages, "sessionId": "x"}, strange))[number % 5 :: 5]:
+                data = json.dumps(value).encode()
+                json.dumps([message._asdict() for message in read(data).messages], ensure_ascii=False).encode()
+                usage_in(data)
+                history(in_lines(iter([data])))

@@ -1,0 +1,262 @@
+"""Every host and every event: what is printed is what the host reads, and no payload stops the agent."""
+
+import io
+import itertools
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads
+from talk import EN, transcript
+
+from kb import hosts
+from kb.decision import STRICTER, Decision
+from kb.knowledge import failures
+from kb.knowledge.session.keeping import save
+
+ALL = [(host, event) for host in HOSTS for event in ANSWERS[host]]
+
+
+class Printed(NamedTuple):
+    """How a hook ended."""
+
+    code: int
+    out: str
+    error: str
+
+
+def run(host: str, event: str, data: bytes) -> Printed:
+    """Run a hook in this process."""
+    streams = [io.TextIOWrapper(io.BytesIO(written), "utf-8") for written in (data, b"", b"")]
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as left:
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        hosts.main([event, "--host", host])
+    for stream in streams[1:]:
+        stream.flush()
+        stream.seek(0)
+    return Printed(int(left.value.code or 0), streams[1].read(), streams[2].read())
+
+
+class World(NamedTuple):
+    """A knowledge base in use, and what payloads speak of."""
+
+    root: Path
+    values: dict[str, Any]
+
+    def sent(self, host: str, event: str, **more: Any) -> Printed:
+        """Send an event as *host* does."""
+        payload = {**payloads(host, **self.values)[event], **more}
+        return run(host, event, json.dumps(payload).encode())
+
+
+@pytest.fixture(scope="module")
+def used(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A knowledge base with a decision in it, made once."""
+    from kb.knowledge import KnowledgeBase
+
+    folder = tmp_path_factory.mktemp("hosts")
+    root, work = folder / "kb", folder / "work"
+    shutil.copytree(empty_kb, root, symlinks=True)
+    work.mkdir()
+    path = transcript(folder / "t.jsonl", EN)
+    (work / "long.txt").write_text("a row\n" * 5000)
+    with KnowledgeBase(str(root), os.environ) as kb:
+        save(kb, path, session="s-0", folder=str(work))
+    names = [f"src/part{n:03}/module_{n:03}.py" for n in range(500)]
+    values = {"CWD": str(work), "TRANSCRIPT": path, "LONG": str(work / "long.txt"), "PATHS": names,
+              "PATHTEXT": "\n".join(names)}  # fmt: skip
+    return World(root, values)
+
+
+@pytest.fixture
+def world(used: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A copy of it, found by every hook."""
+    shutil.copytree(used.root, tmp_path / "kb", symlinks=True)
+    monkeypatch.setenv("KB_HOME", str(tmp_path / "kb"))
+    return World(tmp_path / "kb", used.values)
+
+
+@pytest.fixture(scope="module")
+def shared(used: World) -> World:
+    """The same one for tests that do not mind each other."""
+    return used
+
+
+def module(host: str) -> Any:
+    return import_module(f"kb.hosts.{host}")
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_event_is_answered_in_the_words_of_its_host(world: World, host: str) -> None:
+    for event in ANSWERS[host]:
+        done = world.sent(host, event)
+        assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), event
+    assert failures.remembered(str(world.root)) == []
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_whatever_is_decided_no_key_is_printed_that_the_host_does_not_list(host: str) -> None:
+    given = payloads(host, CWD="/w", TRANSCRIPT="/t", LONG="/l", PATHS=[], PATHTEXT="")
+    texts = ("", "文" * 30_000)
+    for event in ANSWERS[host]:
+        ours = module(host).EVENTS[event]
+        for permission, text, note in itertools.product(STRICTER, texts, texts):
+            for put_in, put_out in itertools.product((None, {"a": 1}), (None, "short")):
+                decision = Decision(permission, text, text, text, put_in, put_out, note)
+                printed = module(host).rendered(ours, decision, given[event])
+                assert faults(host, event, printed) == [], (event, decision[:1], put_in, put_out)
+
+
+DENIED: dict[str, Callable[[dict[str, Any]], tuple[object, object]]] = {
+    "claude": lambda a: (a["hookSpecificOutput"]["permissionDecision"], _reason(a)),
+    "codex": lambda a: (a["hookSpecificOutput"]["permissionDecision"], _reason(a)),
+    "gemini": lambda a: (a["decision"], a["reason"]),
+    "copilot": lambda a: (a["permissionDecision"], a["permissionDecisionReason"]),
+    "cursor": lambda a: (a["permission"], a["user_message"]),
+    "opencode": lambda a: ("deny", a["deny"]),
+}
+
+
+def _reason(answer: dict[str, Any]) -> object:
+    return answer["hookSpecificOutput"]["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_call_that_is_denied_is_denied_everywhere_and_its_input_stays(host: str) -> None:
+    decision = Decision("deny", "read patterns.md first", updated_input={"a": 1}, updated_output="x")
+    answer = json.loads(module(host).rendered("PreToolUse", decision, {}))
+    assert DENIED[host](answer) == ("deny", "read patterns.md first")
+    assert "a" not in json.dumps(list(answer.values())[-1:]) or "patterns.md" in json.dumps(answer)
+    assert not {"updatedInput", "modifiedArgs", "updated_input", "input"} & set(str(answer).replace("'", " ").split())
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_session_is_told_what_was_decided_before(world: World, host: str) -> None:
+    event = next(own for own, ours in module(host).EVENTS.items() if ours == "UserPromptSubmit")
+    said = world.sent(host, event).out
+    assert ("D001" in said) == (host not in ("copilot", "cursor")), "these two take no text at a prompt"
+
+
+def test_searches_are_shortened_where_the_host_allows_it(world: World) -> None:
+    for host, event in (("claude", "PostToolUse"), ("copilot", "postToolUse"), ("opencode", "tool.execute.after")):
+        said = world.sent(host, event).out
+        assert said.count("module_") == 200 and "narrow the search" in said, host
+    for host, event in (("gemini", "AfterTool"), ("codex", "PostToolUse"), ("cursor", "postToolUse")):
+        assert "narrow the search" not in world.sent(host, event).out, "what is not changed is not told"
+
+
+def test_long_files_are_read_in_parts_where_the_agent_can_be_told(world: World) -> None:
+    assert json.loads(world.sent("claude", "PreToolUse").out)["hookSpecificOutput"]["updatedInput"]["limit"] == 1000
+    for host, event in (("gemini", "BeforeTool"), ("copilot", "preToolUse"), ("opencode", "tool.execute.before")):
+        assert json.loads(world.sent(host, event).out) == {}, host
+    assert json.loads(world.sent("cursor", "preToolUse").out) == {"permission": "allow"}
+
+
+def test_the_same_session_id_on_two_hosts_is_two_sessions(world: World) -> None:
+    for host in HOSTS:
+        world.sent(host, next(own for own, ours in module(host).EVENTS.items() if ours == "Stop"))
+    wanted = {"s-0", "s-1", *(f"s-1-{host}" for host in HOSTS[1:])}
+    for place in ("active", "cursors"):
+        assert {path.name.partition(".")[0] for path in (world.root / ".kb" / place).iterdir()} == wanted
+
+
+@pytest.mark.parametrize(("host", "source"), [("codex", "compact"), ("gemini", "resume"), ("copilot", "resume"),
+                                              ("cursor", ""), ("opencode", "compact")])  # fmt: skip
+def test_a_session_gets_its_compact_form_back(world: World, host: str, source: str) -> None:
+    more = {"source": source} if source else {}
+
+    def own(event: str) -> str:
+        return next(name for name, ours in module(host).EVENTS.items() if ours == event)
+
+    assert "order service" not in world.sent(host, own("SessionStart"), **more).out
+    world.sent(host, own("PreCompact"))
+    assert "order service" in world.sent(host, own("SessionStart"), **more).out
+    other = dict.fromkeys(("session_id", "sessionId", "conversation_id"), "s-9")
+    assert "order service" not in world.sent(host, own("SessionStart"), **more, **other).out
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+def stands(host: str, event: str, done: Printed) -> bool:
+    """Tell whether a host goes on after what a hook did."""
+    return done.code in CODES[host] and faults(host, event, done.out) == [] and done.code != 2
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_payload_that_is_cut_anywhere_stops_nothing(shared: World, host: str) -> None:
+    # There is no knowledge base here: what is looked at is the reading of the payload and the words of the host.
+    for event, payload in payloads(host, **{**shared.values, "PATHS": ["a"], "PATHTEXT": "a"}).items():
+        data = json.dumps({**payload, "cwd": "/"}).encode()
+        for end in range(len(data)):
+            done = run(host, event, data[:end])
+            assert stands(host, event, done), (event, end, done)
+
+
+STRANGE: list[Any] = [None, 7, -1.5, True, [], {}, [[]], {"a": {"b": [None]}}, "\ud800", "\0", "../..", "x" * 5000]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_values_of_another_type_stop_nothing(world: World, host: str) -> None:
+    for event, payload in payloads(host, **world.values).items():
+        for strange in STRANGE[:: 1 if event in ("PreToolUse", "preToolUse") else 3]:
+            done = run(host, event, json.dumps(dict.fromkeys(payload, strange)).encode())
+            assert stands(host, event, done), (event, strange, done)
+        for number, key in enumerate(payload):
+            strange = STRANGE[number % len(STRANGE)]
+            done = run(host, event, json.dumps({**payload, key: strange}).encode())
+            assert stands(host, event, done), (event, key, strange, done)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kb.hosts import events
+
+    monkeypatch.setitem(events.HANDLERS, "PreToolUse", lambda kb, payload: 1 / 0)  # type: ignore[arg-type]
+    monkeypatch.setattr(hosts, "says_nothing", lambda *_: False)
+    event = next(own for own, ours in module(host).EVENTS.items() if ours == "PreToolUse")
+    done = world.sent(host, event)
+    assert stands(host, event, done) and "division by zero" in done.error
+    assert done.code == (0 if host in ("copilot", "cursor") else 1)
+    (row,) = failures.remembered(str(world.root))
+    assert row.event == "PreToolUse" and "ZeroDivisionError" in row.error
+
+
+@pytest.mark.parametrize("host", sorted(MUST_ANSWER))
+def test_an_event_that_is_not_known_and_a_module_that_breaks_stop_nothing(host: str) -> None:
+    assert run(host, "no-such-event", b"{}").code in CODES[host]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module(host), "ours", lambda *_: 1 / 0)
+        done = run(host, "stop", b"{}")
+    assert done.code in CODES[host] and json.loads(done.out) is not None
+
+
+def test_ten_megabytes_of_a_prompt_are_a_prompt(world: World) -> None:
+    for host in HOSTS:
+        event = next(own for own, ours in module(host).EVENTS.items() if ours == "UserPromptSubmit")
+        done = world.sent(host, event, prompt="Sanitizer 中文 " * 600_000)
+        assert stands(host, event, done) and done.code == 0, (host, done.error)
+
+
+# -- which module is loaded -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_events_a_host_is_asked_for_are_events_it_has(host: str) -> None:
+    one = module(host)
+    assert set(one.TIMEOUTS) <= set(one.EVENTS) and set(one.MATCHERS) <= set(one.TIMEOUTS)
+    assert (
+        set(ANSWERS[host])
+        == set(one.EVENTS)
+        == set(payloads(host, **dict.fromkeys(("CWD", "TRANSCRIPT", "LONG", "PATHS", "PATHTEXT"), "")))
+    ), "every event has a payload and a form of answer"

@@ -1,0 +1,233 @@
+"""Hooks in the settings of every host: there and back, comments and strangers kept; plugins and prompts beside them."""
+
+import json
+import os
+import shlex
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kb import jsontext, settingsfile
+from kb.cli.hooks import command
+from kb.errors import BadInput, UnknownId
+from kb.hosts import EVENTS, claude, gemini, install, orchestrator, plugin
+
+HOSTS = ("codex", "gemini", "copilot", "cursor")
+PROGRAM = "/opt/my tools/kb-hook"
+COMMENTED = """{
+  // what we agreed on
+  "model": "pro", /* fast */
+  "hooks": {
+    "SessionStart": [
+      // ours first
+      {"hooks": [{"type": "command", "name": "mine", "command": "echo \\"// no comment\\""}]} // keep
+    ],
+    "BeforeTool": [ /* none yet */ ]
+  } // end of hooks
+}
+"""
+COMMENTS = ("// what we agreed on", "/* fast */", "// ours first", "// keep", "/* none yet */", "// end of hooks")
+
+
+def module(host: str) -> Any:
+    return import_module(f"kb.hosts.{host}")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A home of its own."""
+    return {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+
+
+def there(host: str, path: str, environment: dict[str, str], *events: str) -> settingsfile.Change:
+    change = install.installation(module(host), path, PROGRAM, environment, events)
+    if change.is_one:
+        settingsfile.apply(change, environment)
+    return change
+
+
+def back(host: str, path: str, environment: dict[str, str]) -> settingsfile.Change:
+    change = install.removal(module(host), path, environment)
+    if change.is_one:
+        settingsfile.apply(change, environment)
+    return change
+
+
+# -- hooks -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("text", [None, "{}", '{\n\t"version": 1,\n\t"hooks": {"x": []}\n}\n'])
+def test_there_and_back(host: str, text: str | None, environment: dict[str, str]) -> None:
+    path = Path(module(host).settings_file("", environment))
+    if text is not None:
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    there(host, str(path), environment)
+    now = json.loads(path.read_text())
+    for event, timeout in module(host).TIMEOUTS.items():
+        (one,) = now["hooks"][event]
+        call = one["hooks"][0] if module(host).GROUPED else one
+        words = shlex.split(call.get("command") or call["bash"])
+        assert words[0] == PROGRAM and words[2:] == ["--host", host]
+        assert EVENTS[words[1]] == module(host).EVENTS[event]
+        assert call.get("timeoutSec", call.get("timeout")) == timeout * (1000 if host == "gemini" else 1)
+    assert now.get("version") == (
+        1 if text is None and not module(host).GROUPED else json.loads(text or "{}").get("version")
+    )
+    assert [hook.timeout for hook in install.hooks_in(module(host), str(path))] == [*module(host).TIMEOUTS.values()]
+    assert not there(host, str(path), environment).is_one
+    back(host, str(path), environment)
+    assert (path.read_text() if path.exists() else None) == text
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_after_a_change_only_kb_goes(host: str, environment: dict[str, str]) -> None:
+    path = Path(module(host).settings_file("", environment))
+    there(host, str(path), environment)
+    now = json.loads(path.read_text())
+    event = next(iter(module(host).TIMEOUTS))
+    now["hooks"][event].insert(0, {"command": "echo mine"})
+    path.write_text(json.dumps(now))
+    back(host, str(path), environment)
+    left = json.loads(path.read_text())
+    assert left == {**dict(module(host).TOP), "hooks": {event: [{"command": "echo mine"}]}}
+
+
+def test_only_the_events_that_are_wanted(environment: dict[str, str], tmp_path: Path) -> None:
+    path = str(tmp_path / "hooks.json")
+    there("cursor", path, environment, "stop", "SessionStart")
+    assert [hook.event for hook in install.hooks_in(module("cursor"), path)] == ["sessionStart", "stop"]
+    with pytest.raises(UnknownId) as error:
+        install.wanted(module("copilot"), PROGRAM, ["userPromptSubmitted"])
+    assert "preToolUse" in str(error.value.hint)
+
+
+# -- comments --------------------------------------------------------------------------------------
+
+
+def test_comments_stay_where_they_are(environment: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(COMMENTED)
+    there("gemini", str(path), environment)
+    text = path.read_text()
+    assert [text.count(comment) for comment in COMMENTS] == [1] * len(COMMENTS)
+    lines = text.splitlines()
+    assert '"mine"' in next(line for line in lines if "// keep" in line), "a comment stays on its line"
+    assert len(install.hooks_in(gemini, str(path))) == len(gemini.TIMEOUTS)
+    path.write_text(text + "\n// the last word\n")
+    back("gemini", str(path), environment)
+    left = path.read_text()
+    assert json.loads(jsontext.bare(left)) == json.loads(jsontext.bare(COMMENTED))
+    assert all(comment in left for comment in (*COMMENTS, "// the last word"))
+
+
+@pytest.mark.parametrize("host", ["claude", "codex", "copilot"])
+def test_who_reads_no_comments_gets_none(host: str, environment: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("// a comment\n{}")
+    with pytest.raises(BadInput):
+        there(host, str(path), environment)
+    assert path.read_text() == "// a comment\n{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "left"),
+    [("[1, /* a */ 2]", 1, "[1 /* a */]"), ("[/* a */ 1, 2]", 0, "[/* a */ 2]"), ("[ 1 ]", 0, "[]"),
+     ("[1, // of two\n2]", 0, "[// of two\n2]"), ("[/* a */ 1 /* b */]", 0, "[/* a */  /* b */]"),
+     ('["// no", 2]', 1, '["// no"]')],
+)  # fmt: skip
+def test_what_goes_leaves_the_comments_of_others(text: str, number: int, left: str) -> None:
+    assert jsontext.without(text, 0, number) == left
+
+
+def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path) -> None:
+    config = tmp_path / "home" / ".codex" / "config.toml"
+    config.parent.mkdir(parents=True)
+    for text, off in (("", 0), ("[features]\nhooks = true\n", 0), ("[features]\nhooks = false\n", 1), ("[[", 0),
+                      ("features = 1\n", 0), ("[features]\ncodex_hooks = false\n", 1)):  # fmt: skip
+        config.write_text(text)
+        assert len(install.switched_off(str(tmp_path), environment)) == off
+
+
+# -- plugin and prompts ----------------------------------------------------------------------------
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(command, list(words), help_option_names=["-h", "--help"])
+    return done.exit_code, done.stdout, str(done.exception or "")
+
+
+def test_the_plugin_is_a_marketplace_of_one(tmp_path: Path) -> None:
+    folder = tmp_path / "plugin"
+    code, out, _ = run("plugin", "--out", str(folder), "--mcp")
+    assert code == 0 and len(out.splitlines()) == 4
+    market = json.loads((folder / ".claude-plugin" / "marketplace.json").read_text())
+    (offered,) = market["plugins"]
+    place = folder / offered["source"]
+    about = json.loads((place / ".claude-plugin" / "plugin.json").read_text())
+    assert about["name"] == offered["name"] == "kb" and about["version"] == offered["version"]
+    hooks = json.loads((place / "hooks" / "hooks.json").read_text())["hooks"]
+    assert set(hooks) == set(claude.TIMEOUTS)
+    for event, (group,) in hooks.items():
+        program, word = shlex.split(group["hooks"][0]["command"])
+        assert (program, EVENTS[word]) == ("kb-hook", event) and group.get("matcher") == claude.MATCHERS.get(event)
+    assert run("plugin", "--out", str(folder), "--mcp")[1] == "", "again, nothing changes"
+    (folder / "mine.txt").write_text("x")
+    assert run("plugin", "--out", str(folder))[0] != 0 and (folder / "mine.txt").exists()
+    assert set(plugin.claude_files("x", install.WORDS)) == set(plugin.claude_files("x", install.WORDS, mcp=True)) - {
+        "kb/.mcp.json"
+    }
+
+
+AGENTS = """{
+  // my agents
+  "agents": {
+    "sisyphus": {"model": "opus", "prompt_append": "Be brief."},
+    "oracle": {"model": "gpt"} // she knows
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("text", [None, "{}", '{"agents": {}}', AGENTS])
+def test_orchestrators_are_told_to_ask_first_and_forget_it_again(
+    text: str | None, environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = Path(orchestrator.settings_file("", environment))
+    if text is not None:
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    for _ in range(2):
+        settingsfile.apply(orchestrator.installation(str(path), ("sisyphus", "atlas"), "en", environment), environment)
+    assert orchestrator.amended(str(path)) == ("sisyphus", "atlas")
+    agents = json.loads(jsontext.bare(path.read_text()))["agents"]
+    told = agents["sisyphus"]["prompt_append"]
+    assert told.count("AMENDMENT to Phase 0: insert Step 0") == 1 and ("Be brief." in told) == (text == AGENTS)
+    assert "user_question" in agents["atlas"]["prompt_append"] and "Opt-out" in told
+    if text == AGENTS:
+        path.write_text(path.read_text() + "// later\n")
+        settingsfile.apply(orchestrator.removal(str(path), environment), environment)
+        assert path.read_text() == AGENTS + "// later\n"
+    else:
+        settingsfile.apply(orchestrator.removal(str(path), environment), environment)
+        assert (path.read_text() if path.exists() else None) == text
+    assert not orchestrator.removal(str(path), environment).is_one
+
+
+def test_the_command_amends_prompts_and_takes_that_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    path = tmp_path / ".config" / "opencode" / "oh-my-opencode.json"
+    words = ("opencode", "--orchestrator", "sisyphus,atlas")
+    assert "AMENDMENT" in run("install", *words, "--dry-run")[1] and not path.exists()
+    assert run("install", *words)[0] == 0 and path.exists() and run("install", *words)[1] == ""
+    assert run("uninstall", *words)[0] == 0 and not path.exists()
+    assert run("install", "claude", "--orchestrator", "atlas")[0] == 2
+    assert "there is no orchestrator zeus" in run("install", "opencode", "--orchestrator", "zeus")[2]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"agents": []}')
+    assert run("install", *words)[0] != 0 and path.read_text() == '{"agents": []}'
