@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -207,6 +208,18 @@ def test_a_torn_row_is_written_over(opener: Opener, root: Path) -> None:
         assert embedding.standing(opener.commanded())[2:4] == (3, 1)
     with built(opener.commanded()) as kb:
         assert embedding.standing(kb)[2:4] == (4, 0)
+
+
+def test_two_builds_at_once_make_each_vector_once_in_the_end(opener: Opener) -> None:
+    with opener.commanded() as kb:
+        kb.import_records([note(f"D{n:03}", f"Decision {n} on caches") for n in range(10, 90)], origin="a test")
+    kb_command = [sys.executable, "-c", "from kb.cli import main; main()", "vectors", "build"]
+    variables = {**os.environ, "KB_EMBED_CMD": command()}
+    builds = [subprocess.Popen(kb_command, cwd=opener.root, env=variables, stdout=-1, stderr=-1) for _ in range(2)]
+    with opener.commanded() as kb:
+        assert ids(explained(kb, "how to retry payments"))[0] == "D001"
+        assert [(build.communicate(), build.returncode)[1] for build in builds] == [0, 0]
+        assert embedding.standing(kb)[2:4] == (84, 0)
 
 
 def test_the_vectors_of_another_clone_or_model_are_not_read(opener: Opener, tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ def embed(kb: KnowledgeBase, index: Index, embedder: Embedder, limit: int, secon
     Only the writing is done alone: two that make the same vectors at once lose time and nothing else.
     """
     texts = [passage(record) for record in index.passages.first_waiting(limit)]
+    if not texts:  # another has made them meanwhile
+        return opened(kb, embedder)
     made = embedder.vectors(texts, "passage", seconds)
     digests = [digest(text) for text in texts]
     kb.state.made()
