@@ -144,6 +144,14 @@ def test_what_can_hold_together_is_no_contradiction(old: tuple[str, str], new: t
     assert step_of(new, old) != "conflict"
 
 
+def test_a_threshold_of_one_merges_nothing() -> None:
+    section = Section("decision", "D", "Order events go to Kafka and are kept for 14 days.")
+    record = Record("D001", "decision", "Kafka for order events", "project/shop", "accepted", sections=(section,))
+    said = Candidate("decision", "Order events in Kafka", "Kafka keeps order events 14 days.", scope="project/shop")
+    assert decide(said, [record], 0.8).step == "merge"
+    assert decide(said, [record], 1.0).step == "create"
+
+
 # -- the labelled pairs of bench/pairs ------------------------------------------------------------
 
 

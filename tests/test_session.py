@@ -14,9 +14,10 @@ from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb.errors import BadInput, KbError, UnknownId
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.names import safe_id
 from kb.knowledge.recall.hints import uses
 from kb.knowledge.session import keeping as sessions
-from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, safe_id, waiting
+from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, waiting
 from kb.knowledge.session.transcripts import task_of_agent
 from kb.record import GLOBAL
 from kb.sessions import transcript as transcripts

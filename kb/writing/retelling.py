@@ -57,7 +57,7 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
     if against > 1 or share < (APART if against else RETOLD) or min(shares) < LEAST or min(named) < NAMED:
         return 0.0
     common_numbers, common_names = new.numbers & old.numbers, new.names & old.names
-    if not (common_numbers or common_names or max(named) == 1.0):
+    if not (common_numbers or common_names or max(named) == 1.0 or (share >= APART and not against)):
         return 0.0
     common = weight(new, new.terms.keys() & old.terms.keys()) + NAME * len(common_numbers)
     return share if share * common >= EVIDENCE else 0.0
@@ -101,7 +101,12 @@ def _signs(new: Gist, old: Gist) -> int:
     denied = _denied(new) & old.affirmed or _denied(old) & new.affirmed
     against = _many_and_one(new, old) or _many_and_one(old, new) or _all_and_only(new, old) or _all_and_only(old, new)
     against = against or any(are_opposite(a, b) for a in new.words - old.words for b in old.words - new.words)
-    return 2 * against + bool(new.kept - old.terms.keys()) + bool(old.kept - new.terms.keys()) + swapped + bool(denied)
+    return 2 * against + _keeps(new, old) + _keeps(old, new) + swapped + bool(denied)
+
+
+def _keeps(one: Gist, other: Gist) -> bool:
+    """Tell whether *one* says in title and decision what *other* has no word of, nor all the characters."""
+    return any(term.isascii() or not {*term} <= other.words for term in one.kept - other.terms.keys())
 
 
 def _many_and_one(one: Gist, other: Gist) -> bool:

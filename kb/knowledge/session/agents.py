@@ -8,8 +8,9 @@ import time
 from collections.abc import Sequence
 
 from kb.errors import BadInput
+from kb.knowledge.names import safe_id
 from kb.knowledge.session.forming import compact_of, masked
-from kb.knowledge.session.running import Desk, Job, Row, rows_of, safe_id, said_before
+from kb.knowledge.session.running import Desk, Job, Row, rows_of, said_before
 from kb.knowledge.session.transcripts import has_words, read_transcript
 from kb.sessions import transcript as transcripts
 from kb.sessions.forms import EXPANDED

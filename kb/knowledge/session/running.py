@@ -15,8 +15,7 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import KbError, UnknownId
 from kb.jsonbytes import json_bytes
-from kb.knowledge.names import CONTENT, TREE
-from kb.knowledge.session.ids import safe_id as safe_id
+from kb.knowledge.names import CONTENT, TREE, safe_id
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
