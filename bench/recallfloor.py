@@ -1,17 +1,18 @@
-"""What a prompt is told unasked: the right record where there is one, and nothing where there is none.
+"""What a prompt, a task and a question are told: the right record where there is one, nothing where there is none.
 
     KB_BENCH_DATA=… python -m bench.recallfloor [--shown]
 
 `prompts.tsv` has prompts about the records of tests/pairs/heldout.tsv, with the title of the right one, and prompts
 about other things. With KB_BENCH_DATA, sentences of public sets (questions on Wikipedia, everyday questions, news) are
-asked of the same knowledge base and of one with real decision records: about those neither has anything.
+asked of the same knowledge base and of one with real decision records: about those neither has anything. Each is asked
+as a prompt (told unasked), as the task of a sub-agent (`kb spawn`) and as a question (`kb context build`).
 """
 
 import csv
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bench import recallsets
 from kb.knowledge import KnowledgeBase
@@ -22,6 +23,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MUST_BE_TOLD, MUST_BE_SILENT = 90.0, 95.0
 EVERY = 10
 """One of so many public sentences is asked."""
+
+Asks = Callable[[KnowledgeBase, str], str]
+WAYS: dict[str, Asks] = {
+    "prompt": lambda kb, text: kb.answer_to_prompt(text),
+    "task": lambda kb, text: kb.hint_for_avatar("意", text, quiet=True),
+    "question": lambda kb, text: kb.context(text).text,
+}
 
 
 def records() -> list[Record]:
@@ -46,16 +54,16 @@ def filled(folder: str, contents: Sequence[Record]) -> KnowledgeBase:
     return kb
 
 
-def labelled(kb: KnowledgeBase, *, shown: bool) -> None:
-    """Print how many of the prompts in `prompts.tsv` are answered rightly."""
+def labelled(kb: KnowledgeBase, way: str, *, shown: bool) -> None:
+    """Print how many of the prompts in `prompts.tsv` are answered rightly when they are asked in this *way*."""
     titles = {record.title: record.id for record in kb.records()}
     with open(os.path.join(HERE, "prompts.tsv"), encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
-    related = [(prompt, titles[title], kb.answer_to_prompt(prompt)) for prompt, title in rows if title]
-    silent = [(prompt, kb.answer_to_prompt(prompt)) for prompt, title in rows if not title]
+    related = [(prompt, titles[title], WAYS[way](kb, prompt)) for prompt, title in rows if title]
+    silent = [(prompt, WAYS[way](kb, prompt)) for prompt, title in rows if not title]
     right = sum(f"[{id}]" in text for _, id, text in related)
-    report("prompts about a record: the right one is told", right, len(related), MUST_BE_TOLD)
-    report("prompts about other things: nothing is told", sum(not t for _, t in silent), len(silent), MUST_BE_SILENT)
+    report(f"{way}s about a record: the right one is told", right, len(related), MUST_BE_TOLD)
+    report(f"{way}s about other things: nothing is told", sum(not t for _, t in silent), len(silent), MUST_BE_SILENT)
     for prompt, id, text in related if shown else ():
         if f"[{id}]" not in text:
             print(f"    {prompt} → {id}, told: {text!r}")
@@ -64,11 +72,13 @@ def labelled(kb: KnowledgeBase, *, shown: bool) -> None:
             print(f"    {prompt}: {text!r}")
 
 
-def strangers(kb: KnowledgeBase, name: str, sentences: dict[str, list[str]], *, shown: bool) -> None:
+def strangers(kb: KnowledgeBase, way: str, name: str, sentences: dict[str, list[str]], *, shown: bool) -> None:
     """Print how often nothing is said to public *sentences*."""
     for source, asked in sentences.items():
-        told = [(sentence, text) for sentence in asked if (text := kb.answer_to_prompt(sentence))]
-        report(f"{source}, asked of {name}: nothing is told", len(asked) - len(told), len(asked), MUST_BE_SILENT)
+        told = [(sentence, text) for sentence in asked if (text := WAYS[way](kb, sentence))]
+        report(
+            f"{source} as {way}, asked of {name}: nothing is told", len(asked) - len(told), len(asked), MUST_BE_SILENT
+        )
         for sentence, text in told[:5] if shown else ():
             print(f"    {sentence}: {text!r}")
 
@@ -99,15 +109,17 @@ def main() -> int:
     print("| what | prompts | % | must | met |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         with filled(os.path.join(folder, "pairs"), records()) as kb:
-            labelled(kb, shown=shown)
-            strangers(kb, "the pairs", public(data) if data else {}, shown=shown)
+            for way in WAYS:
+                labelled(kb, way, shown=shown)
+                strangers(kb, way, "the pairs", public(data) if data else {}, shown=shown)
         if not data:
             print("set KB_BENCH_DATA for more", file=sys.stderr)
             return 0
         parts = recallsets.decision_records(data)
         real = [r._replace(id=f"D{n:04}", uid="", path="") for n, r in enumerate(r for p in parts for r in p.records)]
         with filled(os.path.join(folder, "real"), real) as kb:
-            strangers(kb, f"{len(real)} real records", public(data), shown=shown)
+            for way in WAYS:
+                strangers(kb, way, f"{len(real)} real records", public(data), shown=shown)
     return 0
 
 

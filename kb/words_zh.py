@@ -828,6 +828,8 @@ DOORS: dict[str, str] = {
     "there is no orchestrator {name}": "没有名为 {name} 的编排者",
     "move it away and try again; nothing was changed": "请移走该文件后重试；没有改动任何内容",
     "this file is not kb's": "该文件不是 kb 的",
+    "the shortest summary with all its anchors has {n} tokens": "含全部锚点的最短摘要有 {n} 个 token",
+    "give a larger --budget": "请给更大的 --budget",
     "this folder holds other files": "该文件夹中有其他文件",
     "name a new folder": "请指定一个新文件夹",
     "hooks written to {path}": "钩子已写入 {path}",
@@ -1194,6 +1196,9 @@ DOORS: dict[str, str] = {
     "Preferences (偏好库)": "偏好库",
     "Knowledge": "知识",
     "Experience": "经验",
+    "All of them, along the time": "沿时间轴查看全部",
+    "Fixed by": "修复提交",
+    "Regression test": "回归测试",
     "Propose a change": "提出修改",
     "Why it was opened": "提出的理由",
     "Copy": "复制",
@@ -1258,6 +1263,9 @@ DOORS: dict[str, str] = {
 }
 
 PAST: dict[str, str] = {
+    "it holds no group of words": "其中没有词组",
+    "no words of your own yet; to load some: kb keywords load FILE": "还没有自己的词；载入：kb keywords load FILE",
+    "groups added: {n}": "新增词组：{n}",
     "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
     "see which there are: git log --oneline": "查看有哪些：git log --oneline",
     "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",

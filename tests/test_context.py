@@ -95,6 +95,14 @@ def test_the_command_prints_it_and_says_why_it_says_nothing(filled: KnowledgeBas
     assert "no record fits 10 tokens" in run(root, "context", "build", "-q", "retry payments", "--budget", "10").error
 
 
+def test_a_hint_knows_a_file_that_was_edited_in_place(filled: KnowledgeBase, root: Path) -> None:
+    assert "[P001] The payment API times out at noon" in filled.hint("t1", ["payment"]).text
+    place = next((root / "content/anchors").rglob("P001-*.md"))
+    place.write_text(place.read_text().replace("times out at noon", "times out at dawn"))
+    assert "at dawn" in filled.hint("t1", ["payment"]).text
+    assert "at dawn" in filled.hint_for_avatar("眼", "Retry the payment API when it times out")
+
+
 def test_a_sub_agent_starts_with_the_form_of_the_session_the_anchors_and_its_task(
     filled: KnowledgeBase, root: Path
 ) -> None:

@@ -423,6 +423,8 @@ KEPT = r"""
     eval echo x \> RECORD
     cp -t ROOT/content/anchors/global a b
     git -C ROOT rm -r content
+    echo x > short/../new.md
+    echo x =>short/new.md
 """
 FREE = r"""
     kb write --kind decision --title x
@@ -564,6 +566,10 @@ FORGED = r"""
     claude -c -p "mb：write"
     codex exec resume s1 'mb:no'
     xargs kb proposal confirm < names
+    uv run kb proposal confirm
+    uvx --from kb-anchors kb proposal confirm x
+    python3 -c 'from kb.cli import main; main(["proposal", "confirm"])'
+    python3 -c 'from kb.knowledge import proposals as p; p.confirm(kb, p.pending(kb)[0])'
 """
 
 
@@ -655,7 +661,7 @@ def test_fifty_hooks_at_once_lose_no_read(work: Work) -> None:
     [("Bash", {"command": "pytest -q 2>&1 | tail -3"}), ("Bash", {"command": "ls -la > /dev/null"}),
      ("Bash", {"command": "git status"}), ("Read", {"file_path": "src/auth/login.py"}), ("Grep", {"pattern": "x"}),
      ("TodoWrite", {"todos": []}),
-     ("mcp__calendar__today", {})],
+     ("mcp__calendar__today", {}), ("WebSearch", {"query": "x"})],
 )  # fmt: skip
 def test_plain_calls_are_answered_before_anything_is_loaded(table: Work, tool: str, given: dict[str, Any]) -> None:
     payload = {"session_id": "quick", "cwd": str(table.folder), "tool_name": tool, "tool_input": given}

@@ -45,7 +45,7 @@ GROUND += [
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]
-DOORS = ["agents", "hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
+DOORS = ["agents", "hosts", "wiki", "exchange", "doctor", "hints", "memories", "mcp"]
 HOMES = {
     "git": {"store/git/history.py"},
     "click": {"cli"},

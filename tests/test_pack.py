@@ -119,6 +119,23 @@ def test_a_pack_reads_only_what_the_settings_allow(place: Path) -> None:
         assert kb.pack("支付接口 幂等", folder=str(place)).evidence == ()
 
 
+def test_what_holds_everywhere_is_compared_only_where_something_of_it_is(place: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    kb, _ = make(str(home), os.environ)
+    with kb:
+        here = Candidate("decision", "Tokens are issued by hand", "`issue_token()` is called by `rotate_all()`.",
+                         why="It is simple to test and to explain", impact_areas=("security",))  # fmt: skip
+        elsewhere = Candidate("decision", "Tokens are stored in the vault", "`seal()` stands in lib/vault/seal.rs.",
+                              why="It is safe and audited by others", impact_areas=("security",))  # fmt: skip
+        verdicts = kb.write([here, elsewhere], folder=str(home))
+        assert [(v.verdict, v.scope) for v in verdicts] == [("created", "global")] * 2
+        made = kb.pack("where are tokens issued and stored", folder=str(place))
+        assert {item.id for item in made.evidence} == {"D001", "D002"}
+        assert [conflict.said for conflict in made.conflicts] == ["rotate_all"]
+        for folder in (home, tmp_path):
+            assert kb.pack("where are tokens issued and stored", folder=str(folder)).conflicts == ()
+
+
 @pytest.mark.parametrize(
     ("path", "may"),
     [

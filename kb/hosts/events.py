@@ -140,7 +140,7 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Give a sub-agent the hints for its role; the host does not say its task, but its parent's transcript may."""
-    from kb.knowledge.session.keeping import task_of_agent
+    from kb.knowledge.session.transcripts import task_of_agent
 
     avatar = _text(payload, "agent_type")
     task = _text(payload, "prompt") or task_of_agent(_transcript(payload), avatar)
@@ -292,7 +292,7 @@ def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
-    from kb.knowledge.session.keeping import has_words, read_transcript
+    from kb.knowledge.session.transcripts import has_words, read_transcript
 
     if has_words(path):
         return True

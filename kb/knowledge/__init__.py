@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBase:
-    """One knowledge base on disk."""
+    """One knowledge base on disk; to be closed, or used in a `with`. One object is for one thread."""
 
     def __init__(self, root: str, environment: Mapping[str, str], now: Callable[[], float] = time.time) -> None:
         """Open the knowledge base at *root*; *now* gives the time in seconds since 1970."""
@@ -280,7 +280,7 @@ class KnowledgeBase:
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
-        from kb.knowledge.session.keeping import land
+        from kb.knowledge.session.landing import land
 
         return land(self)
 
@@ -365,26 +365,26 @@ class KnowledgeBase:
         return history(self, name, scope=scope)
 
     def recall(self, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10) -> list[Answer]:
-        """Return what answers *query*, best first."""
+        """Return at most *limit* records that answer *query*, best first; without a query all that are *wanted*."""
         self.look()
         from kb.knowledge.recall.answering import explained
 
         return explained(self, query, wanted=wanted, project=project, limit=limit).answers
 
     def context(self, query: str, *, budget: int = 1500, wanted: Filter = ALL, project: str = GLOBAL) -> Context:
-        """Return what an agent is given for *query*: whole or short records within *budget* estimated tokens."""
+        """Return what answers *query* as text for an agent: whole or short records within *budget* estimated tokens."""
         from kb.knowledge.recall.context import build
 
         return build(self, query, budget=budget, wanted=wanted, project=project)
 
     def pack(self, question: str, *, folder: str = "") -> Pack:
-        """Return what is known of *question*, with verbatim evidence, open questions and conflicts with the code."""
+        """Return what is known of *question*: verbatim evidence, open questions, conflicts with code in *folder*."""
         from kb.knowledge.recall.pack import build
 
         return build(self, question, folder=folder)
 
     def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
-        """Return the T1 or T2 hint (*moment* "t1" or "t2") for work in *project*."""
+        """Return the T1 or T2 hint (*moment* "t1" or "t2"): what holds any of *keywords*; without any, what is new."""
         from kb.knowledge.recall.hints import hint
 
         return hint(self, moment, keywords, project=project)

@@ -67,6 +67,8 @@ _TOML_ITEM = regex(r"[\"']([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(===?|>=|<=|~=|\^|~
 _JSON_VERSION = regex(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
 _PLAIN = {".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".ruby-version": "ruby"}
 _PROSE = (".md", ".rst", ".txt", ".adoc")
+_NO_CODE = frozenset({".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"})
+"""What a repository of records alone has as well."""
 
 
 class Claim(NamedTuple):
@@ -98,7 +100,7 @@ class Tree:
         """Take names and texts, both by paths with forward slashes."""
         self.files = frozenset(files)
         self.texts = texts
-        self.code = {path: text for path, text in texts.items() if not path.endswith(_PROSE)}
+        self.code = {path: text for path, text in texts.items() if not path.endswith(_PROSE) and path not in _NO_CODE}
 
     @cached_property
     def folders(self) -> frozenset[str]:

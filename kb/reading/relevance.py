@@ -1,22 +1,20 @@
 """Decide which of the records found are worth handing to somebody who said what the work is about.
 
 A prompt is answered only where `kb.reading.rank.relevant` says so: nobody asked. A task or a question was said on
-purpose, so a record may also be told that holds half of what was said, or all of it in its text.
+purpose, so a record may also be told whose title and tags hold half of what was said, or whose text holds all of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.reading import rank
 from kb.reading.rank import ENOUGH, Asked, Hit
-from kb.record import GLOBAL, LIVE
-
-LEAST = 1.0
-"""The least evidence: one ordinary word in the title."""
+from kb.record import GLOBAL, LIVE, Record
 
 SHARE = 0.5
-"""The share of what was asked that is enough. From 0.34 to 0.6 the labelled prompts are answered alike."""
+"""The share of what was asked, in whole words, that is enough in a title."""
 
 
 def worth_telling(
@@ -35,14 +33,19 @@ def worth_telling(
     sure = {hit.record.path for hit in rank.relevant(hits, text, scope=scope, frequency=frequency, total=total)}
     about = rank.asked(text)
     wider = rank.asked(" ".join((text, *synonyms))) if synonyms else about
-    enough = min(ENOUGH, max(LEAST, SHARE * said_in(about)))
+    enough = min(ENOUGH, math.ceil(SHARE * said_in(about)) or 1)
 
     def is_told(hit: Hit) -> bool:
         return hit.record.path in sure or (
-            hit.record.status in LIVE and (hit.whole or rank.evidence(hit.record, wider) >= enough)
+            hit.record.status in LIVE and (hit.whole or rank.evidence(_head(hit.record), wider) >= enough)
         )
 
     return [hit for hit in hits if is_told(hit)]
+
+
+def _head(record: Record) -> Record:
+    """Return *record* without its text: in a long one half of any question stands somewhere."""
+    return record._replace(sections=())
 
 
 def holding(hits: Sequence[Hit], words: str) -> list[Hit]:

@@ -8,6 +8,7 @@ from functools import partial
 
 from kb.kinds import kind_label
 from kb.text import one_line
+from kb.wiki.arcs import arcs
 from kb.wiki.elements import Html, closed, element, inside, opened, to
 from kb.wiki.labels import badge, items, joined, record_link, scope_label, tag_links
 from kb.wiki.listing import Group, Listing
@@ -36,7 +37,7 @@ def list_drafts(wiki: Wiki, stamps: Stamps) -> Iterator[Draft]:
         yield from _sheets(stamps, listed, scope_label(wiki, scope), scope=scope)
     yield from _sheets(stamps, wiki.statuses, wiki.word(say("By status")))
     yield from _sheets(stamps, wiki.tags, wiki.word(say("Tags")))
-    yield from _sheets(stamps, wiki.months, wiki.word(say("Timeline")))
+    yield from _sheets(stamps, wiki.months, wiki.word(say("Timeline")), arcs(wiki))
     yield from _sheets(stamps, wiki.paths, wiki.word(say("Impact paths")))
 
 
@@ -74,20 +75,24 @@ def explored(preset: Mapping[str, str], *shown: str, is_open: bool = False) -> H
     )
 
 
-def _sheets(stamps: Stamps, listed: Listing, title: str, **preset: str) -> Iterator[Draft]:
-    """Yield the pages of one list; *preset* says what its records have in common."""
+def _sheets(stamps: Stamps, listed: Listing, title: str, before: Html | None = None, **preset: str) -> Iterator[Draft]:
+    """Yield the pages of one list, *before* which something may stand; *preset* says what its records share."""
     for number, groups in enumerate(listed.sheets):
         rows = [(group.label, stamps.rows(group.places)) for group in groups]
+        first = None if number else before
         contents = () if number else (listed.counts, listed.uris)
-        made_of = stamp(title, len(listed.sheets), contents, rows)
-        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps, listed, title, number, preset))
+        made_of = stamp(title, len(listed.sheets), contents, rows, first)
+        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps, listed, title, number, first, preset))
 
 
-def _sheet(stamps: Stamps, listed: Listing, title: str, number: int, preset: Mapping[str, str]) -> Page:
+def _sheet(
+    stamps: Stamps, listed: Listing, title: str, number: int, before: Html | None, preset: Mapping[str, str]
+) -> Page:
     last = len(listed.sheets)
     heading = f"{title} ({number + 1}/{last})" if last > 1 else title
     parts: list[str] = [
         f"# {plain(heading)}",
+        *([before] if before else []),
         opened("div", class_="kb-explore", data_preset=json.dumps(preset, ensure_ascii=False)),
         opened("div", class_="kb-static"),
     ]

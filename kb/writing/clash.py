@@ -73,6 +73,8 @@ def _point(mine: Clause, theirs: Clause, new: Gist, old: Gist) -> tuple[str, fro
         same = [unit.unit for unit in a] == [unit.unit for unit in b] and all(unit.is_setting for unit in (*a, *b))
         same = same and not (mine.bound and theirs.bound and mine.bound != theirs.bound)
         return ("number", values) if same else None
+    if all(sum(bool(unit.lead) for unit in units) > 1 for units in (a, b)):
+        return None
     is_denied = (mine.duty == "must not") != (theirs.duty == "must not")
     if is_denied or {"also", "besides", "support"} & (mine.marks | theirs.marks):
         return None
@@ -97,8 +99,7 @@ def _are_values(one: Sequence[Unit], other: Sequence[Unit], new: Gist, old: Gist
 
 def _places(clause: Clause, record: Gist) -> frozenset[str]:
     """Return where a clause holds: production is not staging."""
-    title = {unit.text for unit in record.clauses[0].units} if record.clauses else set()
-    return PLACES & {*title, *(unit.text for unit in clause.units)}
+    return PLACES & {*_texts(record.clauses[0]), *_texts(clause)}
 
 
 def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[int], new: Gist, old: Gist) -> bool:
@@ -109,7 +110,7 @@ def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[i
     denial, own, rest = (mine, left, right) if is_mine else (theirs, right, left)
     said = theirs if is_mine else mine
     shared = beside(mine, theirs)
-    if any(unit.is_number and unit.text == "0" for unit in said.units):
+    if any(unit.is_number and unit.text == "0" for unit in said.units) or 0 in rest:
         return False
     if own or not shared or sum(said.units[place].weight for place in rest) > min(_shared(mine, theirs), SUBJECT):
         return False

@@ -93,10 +93,11 @@ def _dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]])
 def match(candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD) -> Match | None:
     """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
 
-    One with a title like the candidate's comes before one that says the same in other words.
+    One with a title like the candidate's comes before one that says the same in other words; a *threshold* of 1 matches
+    nothing.
     """
     found = titled_alike(candidate, records, threshold)
-    if found:
+    if found or threshold >= 1:
         return found
     told = (retold(candidate, record) for record in closest(candidate, records))
     return next((m for m in told if m and contradiction(candidate, m.record) is None), None)

@@ -57,7 +57,7 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
     if against > 1 or share < (APART if against else RETOLD) or min(shares) < LEAST or min(named) < NAMED:
         return 0.0
     common_numbers, common_names = new.numbers & old.numbers, new.names & old.names
-    if not (common_numbers or common_names or max(named) == 1.0):
+    if not (common_numbers or common_names or max(named) == 1.0 or (share >= APART and not against)):
         return 0.0
     common = weight(new, new.terms.keys() & old.terms.keys()) + NAME * len(common_numbers)
     return share if share * common >= EVIDENCE else 0.0
@@ -66,7 +66,7 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
 def _are_turned(one: str, other: str) -> bool:
     """Tell whether one title allows or demands and the other denies, or they hold in different places."""
     a, b = statement(one), statement(other)
-    denies = {"must not", "need not"} & {a.duty, b.duty} and len({*a.terms} & {*b.terms}) >= SUBJECT
+    denies = {"must not", "need not"} & {a.duty, b.duty} and len({*a.terms} & {*b.terms}) > 1
     return (bool(denies) and a.duty != b.duty) or (a.places ^ b.places) - {"test"} != set()
 
 
@@ -92,16 +92,20 @@ def _signs(new: Gist, old: Gist) -> int:
     """Return how many signs there are that two records speak of two things.
 
     Each time that one says in title and decision what the other never says; where titles or clauses are alike but for
-    one place; and where one denies in short what the other says. A word and its
-    opposite, several against one and all against only some are two signs.
+    one place; and where one denies in short what the other says. A word and its opposite, several against one and all
+    against only some are two signs.
     """
-    swapped = any(_are_twins(mine, theirs, new, old) for mine in new.core for theirs in old.core)
-    if not swapped and new.clauses and old.clauses:
-        swapped = _is_swapped(new.clauses[0], old.clauses[0], new, old)
+    swapped = _is_swapped(new.clauses[0], old.clauses[0], new, old)
+    swapped = swapped or any(_are_twins(mine, theirs, new, old) for mine in new.core for theirs in old.core)
     denied = _denied(new) & old.affirmed or _denied(old) & new.affirmed
     against = _many_and_one(new, old) or _many_and_one(old, new) or _all_and_only(new, old) or _all_and_only(old, new)
     against = against or any(are_opposite(a, b) for a in new.words - old.words for b in old.words - new.words)
-    return 2 * against + bool(new.kept - old.terms.keys()) + bool(old.kept - new.terms.keys()) + swapped + bool(denied)
+    return 2 * against + _keeps(new, old) + _keeps(old, new) + swapped + bool(denied)
+
+
+def _keeps(one: Gist, other: Gist) -> bool:
+    """Tell whether *one* says in title and decision what *other* has no word of, nor all the characters."""
+    return any(term.isascii() or not {*term} <= other.words for term in one.kept - other.terms.keys())
 
 
 def _many_and_one(one: Gist, other: Gist) -> bool:

@@ -47,7 +47,7 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
     for record in closest(candidate, others):
         if reason := in_other_words(candidate, record):
             return Decision("conflict", record, reason, alike)
-        if same := retold(candidate, record):
+        if threshold < 1 and (same := retold(candidate, record)):
             score = f"{same.score:.2f}"
             reason = say("says the same as [{id}] in other words, {score} of them", id=same.record.id, score=score)
             return Decision("merge", same.record, reason, alike)

@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from kb.errors import KbError
-from kb.knowledge.session.running import safe_id
+from kb.knowledge.names import safe_id
 from kb.store.files import unwaited
 from kb.text import one_line
 from kb.values import TYPE_CHECKING

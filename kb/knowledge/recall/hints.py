@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kb.kinds import KINDS
 from kb.knowledge.names import TREE
@@ -32,17 +32,19 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: st
     """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
     wanted = _wanted((moment,), project)
     words = " ".join(word for word in keywords if word.strip())
-    if words:
-        records = [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
-    else:
+
+    def found() -> list[Record]:
+        if words:
+            return [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
         newest = kb.fresh(thorough=False).records(wanted)
-        records = sorted(newest, key=lambda record: (record.date, record.id), reverse=True)
-    return _written(kb, moment, records)
+        return sorted(newest, key=lambda record: (record.date, record.id), reverse=True)
+
+    return _written(kb, moment, _current(kb, found))
 
 
 def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
-    return _written(kb, moment, _about_task(kb, task, (moment,), project))
+    return _written(kb, moment, _current(kb, lambda: _about_task(kb, task, (moment,), project)))
 
 
 def _about_task(kb: KnowledgeBase, task: str, moments: Sequence[str], project: str) -> list[Record]:
@@ -77,13 +79,18 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
 
 def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
-    records = _about(kb, prompt, project)
-    if any(not kb.index.is_current(record.path) for record in records):
-        kb.fresh()
-        records = _about(kb, prompt, project)
-    written = hints.prompt_hint(records, kb.config)
+    written = hints.prompt_hint(_current(kb, lambda: _about(kb, prompt, project)), kb.config)
     remember(kb, "prompt", written.shown)
     return written.text
+
+
+def _current(kb: KnowledgeBase, found: Callable[[], list[Record]]) -> list[Record]:
+    """Return what is *found*; where a file of it was edited in place, what is found once the index knows that."""
+    records = found()
+    if all(kb.index.is_current(record.path) for record in records):
+        return records
+    kb.fresh()
+    return found()
 
 
 def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
@@ -136,7 +143,8 @@ def spawn(
 
     Without a *session* it is the one that runs and was heard of last.
     """
-    from kb.knowledge.session.running import active_compact, heard_of, safe_id
+    from kb.knowledge.names import safe_id
+    from kb.knowledge.session.running import active_compact, heard_of
 
     session = session or next((heard.session for heard in heard_of(kb) if _runs(kb, heard.session)), "")
     compact = active_compact(kb, session) if session else ""
@@ -144,7 +152,7 @@ def spawn(
     if style != "ruyi":
         told = hint_for_avatar(kb, avatar, task, project=project)
         return hints.spawn(compact, told, task, pointer, language=kb.config.language)
-    listed = hints.anchors(_about_task(kb, task, hints.moments(avatar), project), kb.config)
+    listed = hints.anchors(_current(kb, lambda: _about_task(kb, task, hints.moments(avatar), project)), kb.config)
     remember(kb, "spawn", listed.shown)
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
     whole = normal if os.path.isfile(normal) else pointer
@@ -152,7 +160,7 @@ def spawn(
 
 
 def _runs(kb: KnowledgeBase, session: str) -> bool:
-    from kb.knowledge.session.running import safe_id
+    from kb.knowledge.names import safe_id
 
     return os.path.isfile(kb.state.path("active", safe_id(session), "compact.md"))
 

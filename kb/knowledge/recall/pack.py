@@ -18,7 +18,7 @@ from kb.reading.claims import Answer, Tree
 from kb.reading.pack import Conflict, Doubt, Evidence, OpenQuestion, Pack
 from kb.reading.quoting import told
 from kb.reading.readable import readable
-from kb.record import Record, Status
+from kb.record import GLOBAL, Record, Status
 from kb.store.files import content, within
 from kb.store.git.layout import enclosing
 from kb.text import one_line
@@ -47,13 +47,14 @@ def build(kb: KnowledgeBase, question: str, *, folder: str = "") -> Pack:
     """Return what is known of *question*; *folder* is where the caller works (default: the current one)."""
     folder, question = folder or os.getcwd(), one_line(question)
     may_read = readable((), kb.config.pack_deny, never=())
-    hits = telling(kb, question, project=kb.project(folder))
+    scope = kb.project(folder)
+    hits = telling(kb, question, project=scope)
     records = [hit.record for hit in hits if may_read(hit.record.path)][:MOST]
     warned = [(record, told(record, "").warning) for record in records]
     kept = [record for record, warning in warned if warning is None]
     texts = {record.path: decode(_bytes(kb, record), record.path) for record in kept}
     tree = _tree(kb, folder)
-    conflicts, doubts = _disagreements(kb, kept, texts, tree)
+    conflicts, doubts = _disagreements(kb, kept, texts, tree, scope)
     return Pack(
         pack.VERSION,
         question,
@@ -93,10 +94,11 @@ def _last_change(kb: KnowledgeBase, record: Record) -> tuple[str, str]:
 
 
 def _tree(kb: KnowledgeBase, folder: str) -> Tree:
-    """Return the files of the project around *folder*, with the texts of those that may be read."""
-    place = os.path.realpath(folder)
-    around = enclosing(place)
-    top = around[0] if around else place
+    """Return the files of the repository around *folder*, with the texts of those that may be read; else none."""
+    around = enclosing(os.path.realpath(folder))
+    if around is None:
+        return Tree((), {})
+    top = around[0]
     own = os.path.relpath(kb.root, top).replace(os.sep, "/")
     ours = () if own.startswith("..") else tuple(os.path.normpath(f"{own}/{part}") for part in _OWN)
     names = [name for name in tracked(kb, top) if not any(name == one or name.startswith(f"{one}/") for one in ours)]
@@ -122,14 +124,18 @@ def _text(top: str, name: str) -> str | None:
 
 
 def _disagreements(
-    kb: KnowledgeBase, records: Sequence[Record], texts: dict[str, str], tree: Tree
+    kb: KnowledgeBase, records: Sequence[Record], texts: dict[str, str], tree: Tree, scope: str
 ) -> tuple[list[Conflict], list[Doubt]]:
-    """Return where *records* and the project's files disagree, and what of them only a person can check."""
+    """Return where *records* and the files of the project *scope* disagree, and what only a person can check."""
     conflicts: list[Conflict] = []
     doubts: list[Doubt] = []
-    for record in records:
+    for record in records if tree.code else ():
         names = (record.id, record.scope)
-        for answer in claims.answers(claims.claims(texts[record.path], record.impact), tree) if tree.files else ():
+        made = claims.claims(texts[record.path], record.impact)
+        found = list(claims.answers(made, tree))
+        if record.scope == GLOBAL and scope != GLOBAL and len(found) == len(made):
+            continue  # nothing of it is here: it speaks of other projects
+        for answer in found:
             claim = answer.claim
             if answer.is_sure:
                 where, line = record.path, max(claim.line, 1)
