@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-MODULES = ("bench.speed", "bench.redact", "bench.merging")
+MODULES = ("bench.speed", "bench.redact", "bench.merging", "bench.conflict", "bench.triggers")
 WITH_DATA = ("bench.codec", "bench.adr", "bench.dedup", "bench.prune", "bench.forms")
 
 

@@ -1,30 +1,33 @@
 """Measure the duplicate and contradiction rules: precision and recall on labelled pairs and on public data.
 
-    python bench/dedup.py
+    python -m bench.dedup
 
-The labelled pairs of tests/pairs are always measured: `dev.tsv`, which the rules were written against, and
-`heldout.tsv`, which was written after them; and every record against every other row's candidate, which should be
-strangers. With KB_BENCH_DATA, a folder of public data, also every pair of decision records inside one repository
-(`adr/`), an issue tracker with known duplicates (`retrieval/gitbugs_hadoop/`) and sentence pairs (`pairs/`).
+The labelled pairs of bench/pairs come first: what was merged, and how many true duplicates a verdict shows among all
+records of the half. Then the pairs of tests/pairs: `dev.tsv`, which the rules were written against, and `heldout.tsv`,
+which was written after them; and every record against every other row's candidate, which should be strangers.
+
+With KB_BENCH_DATA, a folder of public data, also every pair of decision records inside one repository (`adr/`), an
+issue tracker with known duplicates (`retrieval/gitbugs_hadoop/`) and sentence pairs (`pairs/`).
 """
 
 import csv
 import json
 import os
 import re
-import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, ROOT)
+from bench.pairs import HALVES, empty, pairs, shown, table
+from kb.kinds import section_named
+from kb.record import Candidate, Record, Section
+from kb.text import normalise
+from kb.writing.contradict import contradiction
+from kb.writing.dedup import THRESHOLD, likest, match, similarity, titles_agree
 
-from kb.kinds import section_named  # noqa: E402
-from kb.record import Candidate, Record, Section  # noqa: E402
-from kb.writing.contradict import contradiction  # noqa: E402
-from kb.writing.dedup import THRESHOLD, match, similarity, titles_agree  # noqa: E402
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 EXPECTED = {"duplicate": "same", "addition": "same", "contradiction": "contradiction"}
 SHOWN = 12
@@ -165,6 +168,26 @@ def issues(folder: str) -> None:
         print("    not marked: " + " | ".join(docs[i]["text"] for i in pair))
 
 
+def ranked(folder: str) -> None:
+    """Print how often the known duplicate of an issue is among the records that are named as similar."""
+    with open(os.path.join(folder, "docs.jsonl"), encoding="utf-8") as file:
+        docs = [json.loads(line) for line in file]
+    with open(os.path.join(folder, "queries.jsonl"), encoding="utf-8") as file:
+        queries = [json.loads(line) for line in file]
+    titles = {doc["id"]: doc["text"] for doc in docs}
+    rows = [(doc["id"], "", doc["text"], normalise(doc["text"])) for doc in docs]
+    asked = [(q["self"], set(q["rel"]) - {q["self"]}) for q in queries if q["self"] in titles]
+    asked = [(own, known & titles.keys()) for own, known in asked if known & titles.keys()]
+    places = []
+    for own, known in asked:
+        found = [one.id for one in likest(titles[own], (row for row in rows if row[0] != own), 10)]
+        places.append(next((at for at, id in enumerate(found) if id in known), 10))
+    print(
+        "  a known duplicate among the similar titles: "
+        + ", ".join(f"R@{k} {share(sum(place < k for place in places), len(places))}" for k in (1, 3, 10))
+    )
+
+
 def _merges(a: dict[str, str], b: dict[str, str]) -> bool:
     return outcome(record(a["text"], a["body"]), b["text"], b["body"]) == "same"
 
@@ -195,8 +218,20 @@ def sentence_pairs(path: str) -> None:
         print(f"  {name:18} precision {share(right, len(found))}  recall {share(right, positive)}")
 
 
+def own_pairs() -> None:
+    """Print how the pairs of bench/pairs are merged, and how many duplicates are shown."""
+    for half in HALVES:
+        of = pairs(half)
+        print(f"\nbench/pairs, {half}: {len(of)} pairs")
+        table(of, "merge")
+        with tempfile.TemporaryDirectory() as folder, empty(folder, os.environ) as kb:
+            seen = shown(of, kb)
+        print(f"  true duplicates among the three shown or merged {share(seen.found, seen.due)}")
+
+
 def main() -> None:
     """Print every measurement whose data is there."""
+    own_pairs()
     paths = [os.path.join(ROOT, "tests", "pairs", f"{name}.tsv") for name in ("dev", "heldout")]
     for path in paths:
         labelled(path)
@@ -207,6 +242,7 @@ def main() -> None:
         return
     decisions(os.path.join(data, "adr"))
     issues(os.path.join(data, "retrieval", "gitbugs_hadoop"))
+    ranked(os.path.join(data, "retrieval", "gitbugs_hadoop"))
     for name in ("mrpc_train", "lcqmc_test"):
         sentence_pairs(os.path.join(data, "pairs", name, "pairs.tsv"))
 

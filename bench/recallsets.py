@@ -117,6 +117,19 @@ def paragraphs(data: str, language: str) -> list[Part]:
     return parts
 
 
+def across(data: str, asked: str, told: str, *, mixed: bool) -> list[Part]:
+    """Return XQuAD, asked in one language and told in the other: the same paragraphs stand in the same order in both.
+
+    *mixed*: those of the question's language are searched as well, and do not count.
+    """
+    parts = []
+    for ours, others in zip(paragraphs(data, asked), paragraphs(data, told), strict=True):
+        count = len(others.records)
+        own = [r._replace(id=f"D{count + n:06}", uid="", path=f"{r.path}.own") for n, r in enumerate(ours.records)]
+        parts.append(ours._replace(name=f"{asked}-{told}", records=others.records + (own if mixed else [])))
+    return parts
+
+
 # -- issues ---------------------------------------------------------------------------------------
 
 

@@ -72,6 +72,23 @@ def starts(place: Path, runs: int) -> None:
         row(what, base, took, must)
 
 
+def hooks(place: Path, runs: int) -> None:
+    """Measure every hook that only reads, for a host of kb's own words and for one of others: 95 in 100 are as fast."""
+    session = {"session_id": "bench", "cwd": str(place), "source": "startup", "agent_type": "Explore"}
+    prompt = {"prompt": "why do we retry the webhook and cache the search index? 退款窗口"}
+    paths = [f"src/part{n:03}/module_{n:03}.py" for n in range(500)]
+    read = {"tool_name": "Read", "tool_input": {"file_path": __file__}}
+    searched = {"tool_name": "Glob", "tool_input": {"pattern": "*"}, "tool_response": {"filenames": paths}}
+    for word, more in (("user-prompt", prompt), ("subagent-start", prompt), ("session-start", {}), ("pre-tool", read),
+                       ("post-tool", searched)):  # fmt: skip
+        for host in ("claude", "gemini"):
+            payload = json.dumps({**session, **more}).encode()
+            command = [HOOK, word, "--host", host]
+            pairs = [(wall([PYTHON, "-c", "pass"], place), wall(command, place, payload)) for _ in range(runs + 1)][1:]
+            base, took = (sorted(side)[round(0.95 * (len(side) - 1))] for side in zip(*pairs, strict=True))
+            row(f"kb-hook {word} of {host}, p95, N=10,000", base, took, 4)
+
+
 def writes(place: Path, size: int, runs: int) -> None:
     """Measure one record written, whole process, beside git add and commit of one file in the same repository."""
     limits = {1_000: (4.5, 7.0), 10_000: (2.0, 3.0), 100_000: (1.2, 2.0)}.get(size, (4.5, 7.0))
@@ -166,6 +183,7 @@ def main() -> None:
         if size == 10_000:
             imports(place)
             starts(place, given.runs)
+            hooks(place, given.runs)
         writes(place, size, given.runs)
 
 

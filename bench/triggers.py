@@ -2,7 +2,8 @@
 
 Two triggers, on prompts that were labelled before the rules were written (triggers_zh.txt, triggers_en.txt): is the
 memory read (the hook answers with records), and is the prompt worth a proposal. Half of the prompts, by their hash,
-are for mending the rules; the other half is only counted. `--show` prints what went wrong in the first half.
+are for mending the rules; the other half is only counted, and so are those that were written last, after the rules.
+`--show` prints what went wrong in the first half.
 """
 
 import os
@@ -51,6 +52,8 @@ STORED: dict[str, list[tuple[str, str, str]]] = {
 }  # fmt: skip
 """What the knowledge base of the bench holds: kind, title and text."""
 
+MENDED_ON, HELD_OUT, WRITTEN_LAST = PARTS = ("mended on", "held out", "written last")
+
 
 class Row(NamedTuple):
     """One labelled prompt."""
@@ -58,8 +61,8 @@ class Row(NamedTuple):
     text: str
     read: bool
     propose: bool
-    held: bool
-    """Whether it is only counted."""
+    part: str
+    """One of PARTS."""
 
 
 class Score(NamedTuple):
@@ -81,12 +84,14 @@ class Score(NamedTuple):
 
 def rows(language: str) -> list[Row]:
     """Return the labelled prompts of *language*."""
-    lines = (HERE / f"triggers_{language}.txt").read_text("utf-8").splitlines()
-    return [Row(line[3:], line[0] == "r", line[1] == "p", _is_held(line[3:])) for line in lines if line[:1] in "r-"]
-
-
-def _is_held(text: str) -> bool:
-    return sha256(text.encode()).digest()[0] % 2 == 1
+    found, last = [], False
+    for line in (HERE / f"triggers_{language}.txt").read_text("utf-8").splitlines():
+        last = last or line.startswith("# Last")
+        if line[:1] in "r-":
+            odd = sha256(line[3:].encode()).digest()[0] % 2 == 1
+            part = WRITTEN_LAST if last else HELD_OUT if odd else MENDED_ON
+            found.append(Row(line[3:], line[0] == "r", line[1] == "p", part))
+    return found
 
 
 def score(wanted: Sequence[bool], found: Sequence[bool]) -> Score:
@@ -110,28 +115,28 @@ def stored(folder: Path) -> KnowledgeBase:
 
 
 def measured(language: str, kb: KnowledgeBase) -> Iterator[tuple[str, str, Score, list[str]]]:
-    """Yield trigger, half, score and what went wrong."""
+    """Yield trigger, part, score and what went wrong."""
     for name, wanted, found in (
         ("read", lambda row: row.read, lambda row: bool(kb.answer_to_prompt(row.text))),
         ("propose", lambda row: row.propose, lambda row: moment(row.text) is not None),
     ):
-        for half, held in (("mended on", False), ("held out", True)):
-            those = [row for row in rows(language) if row.held is held]
+        for part in PARTS:
+            those = [row for row in rows(language) if row.part == part]
             answers = [found(row) for row in those]
             wrong = [row.text for row, got in zip(those, answers, strict=True) if got != wanted(row)]
-            yield name, half, score([wanted(row) for row in those], answers), wrong
+            yield name, part, score([wanted(row) for row in those], answers), wrong
 
 
 def main() -> int:
     """Print the table."""
-    print("| language | trigger | half | prompts | precision | recall | missed | wrong |")
+    print("| language | trigger | part | prompts | precision | recall | missed | wrong |")
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder, stored(Path(folder)) as kb:
         for language in ("zh", "en"):
-            for name, half, result, wrong in measured(language, kb):
-                print(f"| {language} | {name} | {half} | {sum(result)} | {result.precision:.0%} | {result.recall:.0%} "
+            for name, part, result, wrong in measured(language, kb):
+                print(f"| {language} | {name} | {part} | {sum(result)} | {result.precision:.0%} | {result.recall:.0%} "
                       f"| {result.missed} | {result.wrong} |")  # fmt: skip
-                if half == "mended on" and "--show" in sys.argv:
+                if part == MENDED_ON and "--show" in sys.argv:
                     print("".join(f"    {text}\n" for text in wrong), end="", file=sys.stderr)
     return 0
 

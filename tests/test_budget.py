@@ -1,65 +1,54 @@
-"""A budget is never exceeded, nothing is cut in half, and the best comes first."""
+"""A session in so many tokens, and the functions for Python programs."""
+
+import os
+from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from command_line import run
+from talk import EN, ZH, add, transcript
 
-from kb.reading.budget import fit, fitting, joined
+from kb.errors import BadInput
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.session.budget import compressed
+from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories
 from kb.text import tokens
 
-ITEMS = st.lists(st.text("ab 还款|-", min_size=1, max_size=40), max_size=12)
+
+@pytest.fixture
+def path(kb: KnowledgeBase, tmp_path: Path) -> str:
+    """A long session that cites what it has decided."""
+    path = transcript(tmp_path / "t.jsonl", ZH, EN, *[f"Step {n}: wrote module {n} of the shop." for n in range(80)])
+    kb.save_session(path, session="s-1", folder=str(tmp_path))
+    cited = [record.id for record in kb.records()]
+    add(path, f"This follows {' and '.join(f'[{name}]' for name in cited)}.")
+    return path
 
 
-@settings(deadline=None)
-@given(ITEMS, st.integers(0, 80), st.sampled_from(["", "head", "识"]), st.sampled_from(["", "仅供参考"]))
-def test_law_whole_items_in_order_within_the_budget(items: list[str], budget: int, header: str, footer: str) -> None:
-    taken = fit(items, budget, header=header, footer=footer)
-    assert tokens(joined(taken, header=header, footer=footer)) <= budget
-    rest = iter(items)
-    assert all(item in rest for item in taken), "a subsequence of what was offered"
+def test_a_summary_fits_its_budget_and_keeps_every_anchor(kb: KnowledgeBase, path: str) -> None:
+    ids = [record.id for record in kb.records()]
+    sizes = []
+    for budget in (100_000, 3000, 1000, 500, 300, 200):
+        text = compressed(kb, path, budget).text
+        assert tokens(text) <= budget and all(f"[{name}]" in text for name in ids) and len(ids) == 2
+        sizes.append(tokens(text))
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 2 * sizes[-1]
+    with pytest.raises(BadInput) as error:
+        compressed(kb, path, 5)
+    assert "tokens" in str(error.value) and kb.config.compact_limit > 60
 
 
-@settings(deadline=None)
-@given(ITEMS, st.integers(0, 80))
-def test_law_the_best_that_fits_alone_is_taken(items: list[str], budget: int) -> None:
-    possible = [item for item in items if tokens(item) <= budget]
-    assert fit(items, budget)[:1] == possible[:1]
+def test_the_command_prints_it(kb: KnowledgeBase, path: str) -> None:
+    done = run(Path(kb.root), "compact", path, "--budget", "300")
+    assert done.code == 0 and 0 < tokens(done.out) <= 300 and "Sanitizer" in done.out
+    assert run(Path(kb.root), "compact", path, "--budget", "3").code == 1
 
 
-@settings(deadline=None)
-@given(ITEMS, st.integers(0, 80))
-def test_law_what_is_left_out_at_the_end_had_no_room(items: list[str], budget: int) -> None:
-    taken = fit(items, budget)
-    if items and (not taken or taken[-1] is not items[-1]):
-        assert tokens(joined([*taken, items[-1]])) > budget
-
-
-@pytest.mark.parametrize(
-    ("budget", "taken"),
-    [
-        (0, []),
-        (1, ["上"]),
-        (2, ["上"]),
-        (4, ["上", "中"]),
-        (5, ["上", "中"]),
-        (6, ["上", "大小下"]),
-        (8, ["上", "大小下", "中"]),
-    ],
-)
-def test_a_long_item_does_not_silence_those_behind_it(budget: int, taken: list[str]) -> None:
-    assert fit(["上", "大小下", "中"], budget) == taken
-
-
-def test_header_and_footer_count() -> None:
-    assert fit(["大小"], 2) == ["大小"]
-    assert fit(["大小"], 2, header="上") == []
-    assert fit(["大小"], 7, header="上", footer="下") == ["大小"]
-    assert fit(["大小"], 6, header="上", footer="下") == []
-
-
-def test_nothing_is_framed_without_items() -> None:
-    assert joined([], header="head", footer="foot") == ""
-
-
-def test_any_values_can_be_fitted_by_how_they_render() -> None:
-    assert fitting([1, 30, 2], 4, lambda numbers: "字" * sum(numbers)) == [1, 2]
+def test_python_programs_take_memories(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KB_HOME", str(root))
+    path = transcript(tmp_path / "t.jsonl", ZH, EN)
+    found = extract_session_memories(path)
+    assert {one["kind"] for one in found} == {"decision"} and len(found) == 2
+    with KnowledgeBase(str(root), os.environ) as kb:
+        assert kb.records() == []
+    assert [one["verdict"] for one in extract_and_store_memories(path, str(tmp_path))] == ["created", "created"]
+    assert estimate_content_tokens(ZH) == tokens(ZH) > 10 > estimate_content_tokens("two words")

@@ -266,6 +266,8 @@ def test_strangers_are_neither_merged_nor_contradicted(language: str) -> None:
         ("All log output must be masked", "Log output need not be masked"),
         ("All log output must be masked", "Log output must be masked"),
         ("Refund window is 30 days", "The refund window is 30 days"),
+        ("Use FastAPI for the API", "Use Flask as backend framework"),
+        ("时间戳统一以 UTC 存储", "时间戳统一用 UTC 存储"),
         ("Password hashing uses bcrypt", "Passwords are hashed with Argon2"),
         ("退款窗口 30 天", "退款窗口 30 天"),
         ("选 Vue 不选 React 做前端", "前端使用 React"),

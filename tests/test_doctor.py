@@ -327,6 +327,41 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
     assert not (tmp_path / "ran").exists()
 
 
+def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    names = ("codex", "gemini", "copilot", "cursor", "opencode")
+    environment |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    calls = program(tmp_path, "cat >/dev/null; [ $1 = stop ] && echo '{\"a\": 1}' || echo '{}'")
+    for name in names:
+        host = install.host_named(name)
+        path = host.settings_file("", environment)
+        settingsfile.apply(install.installation(host, path, calls, environment), environment)
+    outcomes = examined(filled, environment)
+    assert all(name in str(outcomes["hooks"].said) for name in names)
+    told = str(outcomes["hook line"].said)
+    assert re.search(r"stop@gemini \d+ ms {…}", told) and re.search(r"messages@opencode \d+ ms(,|$)", told)
+    Path(calls).write_text("#!/bin/sh\ncat >/dev/null; echo no json\n")
+    assert "no JSON object" in str(examined(filled, environment)["hook line"].said)
+
+
+def test_what_sessions_hold_that_kb_does_not_know_is_counted(
+    filled: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = Path(transcript(tmp_path / "t.jsonl", "好的。"))
+    with KnowledgeBase(str(filled), environment) as kb:
+        kb.save_session(str(path), session="s-9", folder=str(tmp_path))
+    assert examined(filled, environment)["transcripts"].state == doctor.OK
+    with path.open("a") as file:
+        file.write(
+            '{"type": "new-thing"}\n' * 3
+            + '{"timestamp": "x", "type": "event_msg", "payload": {"type": "odd"}}\n{"half'
+        )
+    outcome = examined(filled, environment)["transcripts"]
+    assert outcome.state == doctor.NOTE
+    assert "new-thing (3×)" in str(outcome.said) and "codex event_msg odd (1×)" in str(outcome.said)
+    path.write_text(path.read_text().replace('"type": "new-thing"', "broken").replace('"odd"', '"error"'))
+    assert "3 lines" in str(examined(filled, environment)["transcripts"].said)
+
+
 # -- the model -------------------------------------------------------------------------------------
 
 

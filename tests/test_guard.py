@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 from conftest import git
 
 from kb.decision import ASK, DENY, WARN, Decision
@@ -197,6 +199,7 @@ def test_without_a_memory_bank_reading_the_records_is_what_is_asked_for(work: Wo
     (work.folder / "memory-bank").rmdir()
     assert work.write("src/auth/login.py") == Decision(), "there are no records yet"
     add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    work.prompt()
     assert work.write("src/auth/login.py").reason.endswith("run: kb hint t1 -k auth -k login")
     work.bash("kb hint t1 -k auth -k login")
     assert work.write("src/auth/login.py") == Decision()
@@ -420,6 +423,8 @@ KEPT = r"""
     eval echo x \> RECORD
     cp -t ROOT/content/anchors/global a b
     git -C ROOT rm -r content
+    echo x > short/../new.md
+    echo x =>short/new.md
 """
 FREE = r"""
     kb write --kind decision --title x
@@ -476,7 +481,10 @@ def test_a_setting_lets_agents_write_but_not_into_the_state(work: Work) -> None:
     assert work.write(str(work.root / ".kb/proposals/x.json")).permission == DENY
 
 
-def test_for_the_settings_of_the_guard_the_person_is_asked(work: Work) -> None:
+def test_for_the_settings_and_for_what_a_person_decides_the_person_is_asked(work: Work) -> None:
+    for command in ("kb inbox promote abc", "kb review accept D001", "cd x && kb --kb /y review reject D001"):
+        assert work.bash(command).permission == ASK, command
+    assert work.bash("kb review").permission == work.bash("kb inbox list").permission == ""
     for name in ("kb.toml", "risk.yaml"):
         assert work.write(str(work.root / name)).permission == ASK
 
@@ -522,6 +530,8 @@ def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Wo
     kb.change_status("C001", "proposed")
     assert work.write("src/auth/login.py").context == "", "it is not accepted"
     kb.change_status("C001", "accepted")
+    work.prompt()
+    work.read(PATTERNS)
     told = work.write("src/auth/login.py").context
     assert told.startswith("kb: what holds for src/auth/login.py") and "C001" in told and "argon2" in told
     assert "cents" not in told
@@ -556,6 +566,10 @@ FORGED = r"""
     claude -c -p "mb：write"
     codex exec resume s1 'mb:no'
     xargs kb proposal confirm < names
+    uv run kb proposal confirm
+    uvx --from kb-anchors kb proposal confirm x
+    python3 -c 'from kb.cli import main; main(["proposal", "confirm"])'
+    python3 -c 'from kb.knowledge import proposals as p; p.confirm(kb, p.pending(kb)[0])'
 """
 
 
@@ -647,7 +661,7 @@ def test_fifty_hooks_at_once_lose_no_read(work: Work) -> None:
     [("Bash", {"command": "pytest -q 2>&1 | tail -3"}), ("Bash", {"command": "ls -la > /dev/null"}),
      ("Bash", {"command": "git status"}), ("Read", {"file_path": "src/auth/login.py"}), ("Grep", {"pattern": "x"}),
      ("TodoWrite", {"todos": []}),
-     ("mcp__calendar__today", {})],
+     ("mcp__calendar__today", {}), ("WebSearch", {"query": "x"})],
 )  # fmt: skip
 def test_plain_calls_are_answered_before_anything_is_loaded(table: Work, tool: str, given: dict[str, Any]) -> None:
     payload = {"session_id": "quick", "cwd": str(table.folder), "tool_name": tool, "tool_input": given}
@@ -668,3 +682,109 @@ def test_what_the_guard_must_see_is_never_passed_over(table: Work) -> None:
     for tool, given in calls:
         payload = {"session_id": session, "cwd": str(table.folder), "tool_name": tool, "tool_input": given}
         assert not says_nothing("PreToolUse", payload, str(table.root)), given
+
+
+# -- the second line ---------------------------------------------------------------------------------
+
+
+def test_what_an_agent_stages_by_hand_fails_the_check_before_a_commit(root: Path, kb: KnowledgeBase) -> None:
+    made = add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    record = root / made.path
+    record.write_text(record.read_text().replace("30 minutes", "60 minutes"))
+    (record.parent / "D007-mine.md").write_text("# [D007] mine\n")
+    (root / "README.md").write_text("free\n")
+    git(root, "add", ".")
+    found = [finding for finding in check(root, CLAUDECODE="1") if finding["rule"] == "writer"]
+    assert [finding["path"] for finding in found] == [made.path, "content/anchors/global/D007-mine.md"]
+    assert not [finding for finding in check(root) if finding["rule"] == "writer"], "people are free"
+    git(root, "reset", "-q", "--hard")
+    assert check(root, CLAUDECODE="1") == []
+
+
+def test_the_index_of_a_commit_of_everything_is_looked_at(root: Path, kb: KnowledgeBase) -> None:
+    made = add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    hook = root / ".git/hooks/pre-commit"
+    code = "from kb.cli import main; main(['check'])"
+    hook.write_text(f"#!/bin/sh\nexec {sys.executable} -c {shlex.quote(code)}\n")
+    hook.chmod(0o755)
+    (root / made.path).write_text((root / made.path).read_text().replace("30 minutes", "60 minutes"))
+    run_git = ["git", "-C", str(root), "commit", "-qam", "by hand"]
+    agent = subprocess.run(run_git, env={**os.environ, "CLAUDECODE": "1"}, capture_output=True, text=True, check=False)
+    assert agent.returncode == 1 and "only kb writes" in agent.stdout + agent.stderr
+    assert subprocess.run(run_git, capture_output=True, check=False).returncode == 0
+
+
+def test_an_agent_may_commit_what_kb_check_has_mended(root: Path, kb: KnowledgeBase) -> None:
+    made = add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    record = root / made.path
+    record.write_text("".join(line for line in record.read_text().splitlines(True) if not line.startswith("uid:")))
+    git(root, "commit", "-qam", "lose the uid")
+    run(root, "check", "--fix", CLAUDECODE="1")
+    git(root, "add", ".")
+    assert git(root, "diff", "--cached", "--name-only").strip() == made.path
+    assert not [finding for finding in check(root, CLAUDECODE="1") if finding["rule"] == "writer"]
+
+
+def check(root: Path, **environment: str) -> list[dict[str, Any]]:
+    return list(json.loads(run(root, "check", "--json", **environment).out))
+
+
+# -- asked by a person -------------------------------------------------------------------------------
+
+
+def test_a_person_can_ask_what_the_guard_would_say(work: Work) -> None:
+    given = {"KB_HOME": str(work.root), "MEMORY_BANK_GUARD_MODE": "block"}
+    said = run(work.folder, "guard", "src/auth/login.py", "src/a.py", "/etc/hosts", **given).out.splitlines()
+    assert said[:2] == ["mode: block", f"to be read first: {PATTERNS}"]
+    assert [line.split(": ")[1] for line in said[2:]] == ["high risk", "low risk", "low risk"]
+    shown = run(work.folder, "guard", "--config", **given).out
+    (work.root / "risk.yaml").write_text(shown)
+    assert settings_at(str(work.root)) == Risk()
+    (work.root / "risk.yaml").write_text("many: x\n")
+    failed = run(work.folder, "guard", **given)
+    assert failed.code == 2 and "risk.yaml:1" in failed.error
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"settled": 1}', b'{"settled": true}', b"\xff\xff"])
+def test_what_was_kept_for_quiet_hooks_is_believed_only_when_whole(work: Work, kept: bytes) -> None:
+    place = work.root / ".kb/active/s1"
+    place.mkdir(parents=True)
+    (place / "guard.json").write_bytes(kept)
+    risky = {"tool_name": "Write", "tool_input": {"file_path": str(work.folder / "package.json"), "content": "{}"}}
+    payload = {"session_id": "s1", "cwd": str(work.folder), **risky}
+    assert not says_nothing("PreToolUse", payload, str(work.root))
+    assert work.write("package.json").permission == DENY
+
+
+# -- on every host -----------------------------------------------------------------------------------
+
+DENIED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "claude": ("PreToolUse", {"tool_name": "Write", "tool_input": {"file_path": "RECORD", "content": "x"}},
+               ("hookSpecificOutput", "permissionDecision")),
+    "codex": ("PreToolUse", {"tool_name": "apply_patch", "tool_input": {
+        "command": "*** Begin Patch\n*** Update File: RECORD\n@@\n-a\n+b\n*** End Patch\n"}},
+        ("hookSpecificOutput", "permissionDecision")),
+    "gemini": ("BeforeTool", {"tool_name": "run_shell_command", "tool_input": {"command": "echo x >> RECORD"}},
+               ("decision",)),
+    "copilot": ("preToolUse", {"toolName": "create", "toolArgs": '{"path": "RECORD", "file_text": "x"}'},
+                ("permissionDecision",)),
+    "cursor": ("preToolUse", {"tool_name": "Shell", "tool_input": {"command": "sed -i s/a/b/ RECORD"}, "cwd": ""},
+               ("permission",)),
+    "opencode": ("tool.execute.before", {"tool_name": "edit", "tool_input": {
+        "filePath": "RECORD", "oldString": "a", "newString": "b"}}, ("deny",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("host", DENIED)
+def test_no_host_lets_its_agent_write_a_record(table: Work, host: str) -> None:
+    event, given, place = DENIED[host]
+    folder = {"cwd": str(table.folder), "workspace_roots": [str(table.folder)], "session_id": "h", "sessionId": "h"}
+    data = json.dumps({"hook_event_name": event, **folder, **given}).replace("RECORD", str(table.record))
+    done = subprocess.run(
+        [sys.executable, "-c", "from kb.hosts import main; main()", event, "--host", host], input=data.encode(),
+        capture_output=True, cwd=table.folder, check=False, env={**os.environ, "KB_HOME": str(table.root)},
+    )  # fmt: skip
+    said: Any = json.loads(done.stdout)
+    for key in place:
+        said = said[key]
+    assert done.returncode == 0 and (said == "deny" or "only kb writes" in said), done

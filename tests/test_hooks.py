@@ -262,10 +262,12 @@ def test_what_a_sub_agent_found_stands_in_the_forms_of_its_session(host: Host, t
     host.send("subagent-stop", "s1", main, **more)
     active = host.root / ".kb" / "active" / "s1"
     assert "FastAPI" in (active / "compact.md").read_text("utf-8")
-    assert (active / "expanded.md").read_text("utf-8").startswith("## a1 · ")
+    assert (active / "expanded.md").read_text("utf-8").count("## a1 · ") == 1
     add(agent, EN)
     host.send("subagent-stop", "s1", main, **{**more, "agent_id": "a2"})
-    assert "## a2 · " in (active / "expanded.md").read_text("utf-8")
+    host.send("subagent-stop", "s1", main, **more)
+    expanded = (active / "expanded.md").read_text("utf-8")
+    assert (expanded.count("## a1 · "), expanded.count("## a2 · ")) == (1, 1), "one section for each agent"
     restored = host.send("session-start", "s1", main, source="compact").context
     assert "FastAPI" in restored and "Sanitizer" in restored, "the agent that goes on knows what its helpers found"
     host.send("pre-compact", "s1", main)

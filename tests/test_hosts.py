@@ -170,6 +170,21 @@ def test_the_same_session_id_on_two_hosts_is_two_sessions(world: World) -> None:
         assert {path.name.partition(".")[0] for path in (world.root / ".kb" / place).iterdir()} == wanted
 
 
+@pytest.mark.parametrize(("host", "source"), [("codex", "compact"), ("gemini", "resume"), ("copilot", "resume"),
+                                              ("cursor", ""), ("opencode", "compact")])  # fmt: skip
+def test_a_session_gets_its_compact_form_back(world: World, host: str, source: str) -> None:
+    more = {"source": source} if source else {}
+
+    def own(event: str) -> str:
+        return next(name for name, ours in module(host).EVENTS.items() if ours == event)
+
+    assert "order service" not in world.sent(host, own("SessionStart"), **more).out
+    world.sent(host, own("PreCompact"))
+    assert "order service" in world.sent(host, own("SessionStart"), **more).out
+    other = dict.fromkeys(("session_id", "sessionId", "conversation_id"), "s-9")
+    assert "order service" not in world.sent(host, own("SessionStart"), **more, **other).out
+
+
 # -- bad input -------------------------------------------------------------------------------------
 
 

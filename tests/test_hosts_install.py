@@ -121,7 +121,7 @@ def test_comments_stay_where_they_are(environment: dict[str, str], tmp_path: Pat
     path.write_text(text + "\n// the last word\n")
     back("gemini", str(path), environment)
     left = path.read_text()
-    assert json.loads(jsontext.plain(left)) == json.loads(jsontext.plain(COMMENTED))
+    assert json.loads(jsontext.bare(left)) == json.loads(jsontext.bare(COMMENTED))
     assert all(comment in left for comment in (*COMMENTS, "// the last word"))
 
 
@@ -137,7 +137,7 @@ def test_who_reads_no_comments_gets_none(host: str, environment: dict[str, str],
 @pytest.mark.parametrize(
     ("text", "number", "left"),
     [("[1, /* a */ 2]", 1, "[1 /* a */]"), ("[/* a */ 1, 2]", 0, "[/* a */ 2]"), ("[ 1 ]", 0, "[]"),
-     ("[1, // of two\n2]", 0, "[// of two\n2]"), ("[/* a */ 1 /* b */]", 0, "[/* a */ /* b */]"),
+     ("[1, // of two\n2]", 0, "[// of two\n2]"), ("[/* a */ 1 /* b */]", 0, "[/* a */  /* b */]"),
      ('["// no", 2]', 1, '["// no"]')],
 )  # fmt: skip
 def test_what_goes_leaves_the_comments_of_others(text: str, number: int, left: str) -> None:
@@ -157,7 +157,7 @@ def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path)
 
 
 def run(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(command, list(words))
+    done = CliRunner().invoke(command, list(words), help_option_names=["-h", "--help"])
     return done.exit_code, done.stdout, str(done.exception or "")
 
 
@@ -204,7 +204,7 @@ def test_orchestrators_are_told_to_ask_first_and_forget_it_again(
     for _ in range(2):
         settingsfile.apply(orchestrator.installation(str(path), ("sisyphus", "atlas"), "en", environment), environment)
     assert orchestrator.amended(str(path)) == ("sisyphus", "atlas")
-    agents = json.loads(jsontext.plain(path.read_text()))["agents"]
+    agents = json.loads(jsontext.bare(path.read_text()))["agents"]
     told = agents["sisyphus"]["prompt_append"]
     assert told.count("AMENDMENT to Phase 0: insert Step 0") == 1 and ("Be brief." in told) == (text == AGENTS)
     assert "user_question" in agents["atlas"]["prompt_append"] and "Opt-out" in told

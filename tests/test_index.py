@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.knowledge import KnowledgeBase
+from kb.store.index import Index
 from kb.store.rows import terms
 from kb.text import index_terms
+
+
+def matching(index: Index, word: str) -> list[str]:
+    """Return the ids of the records that the index finds *word* in."""
+    return sorted(record.id for record in index.at(index.matching(f'"{word}"')).values())
 
 
 def answers(kb: KnowledgeBase) -> object:
@@ -20,7 +26,7 @@ def answers(kb: KnowledgeBase) -> object:
     words = ("gateway", "FastAPI", "时区", "支付", "mine", "zebra")
     return (
         index.records(),
-        [sorted(found.record.id for found in index.search(f'"{word.lower()}"')) for word in words],
+        [matching(index, word.lower()) for word in words],
         [index.tallies(column) for column in ("kind", "scope", "status", "tag")],
         [name for name, _ in index.held()],
         sorted(index.broken()),
@@ -70,7 +76,7 @@ def test_it_agrees_after_writing_into_a_dirty_file(kb: KnowledgeBase, root: Path
 def test_it_follows_hand_edits_pulls_and_branches(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
     path = root / one(kb, decision(0)).path
     path.write_text(path.read_text().replace("in one place", "in one zebra place"))
-    assert [found.record.id for found in kb.fresh().search('"zebra"')] == ["D001"]
+    assert matching(kb.fresh(), "zebra") == ["D001"]
     git(root, "commit", "-qam", "By hand")
     git(root, "switch", "-qc", "feature")
     one(kb, decision(1))

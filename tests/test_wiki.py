@@ -314,6 +314,15 @@ def test_paths_and_edits_lead_to_the_code_host_where_it_is_known() -> None:
     assert "https:" not in plain_page and "kb edit shop:D001" in plain_page
 
 
+def test_a_pitfall_says_what_fixed_it_and_what_keeps_it_from_coming_back() -> None:
+    fixed = {"fixed_by": "ab12cd", "regression_test": "tests/test_x.py"}
+    told = Story(code={"project/shop": "https://github.com/o/r/blob/HEAD/"})
+    known = made(record("P001", scope="project/shop", extra=fixed), story=told)
+    page = known["anchors/projects/shop/P001.md"]
+    assert facts(page, known)["Fixed by"] == "ab12cd" and facts(page, known)["Regression test"] == "tests/test_x.py"
+    assert "https://github.com/o/r/commit/ab12cd" in Seen(html_of(page, known)).hrefs
+
+
 def test_what_people_wrote_stands_in_a_frame_that_no_text_can_open() -> None:
     known = made(record("D001", user="by hand", decision='<div class="kb-person">not by hand</div>\n\n```\nopen'))
     shown = html_of(known["anchors/global/D001.md"], known)
@@ -578,7 +587,7 @@ ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-kb-list", 
 ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
 ATTRIBUTES |= {"data-preset", "data-open"}
 DRAWN = {"svg", "line", "path", "circle", "rect", "text", "title"}
-"""The drawing on the first page has these, and no other page has any."""
+"""The drawing on the first page and on the timeline has these, and no other page has any."""
 DRAWING = {"viewbox", "x1", "x2", "y1", "y2", "x", "y", "cx", "cy", "r", "d", "text-anchor", "width", "height"}
 
 
@@ -643,7 +652,7 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     known = made(bad, record("D002", decision="[D001]"), sessions=(Archived("s", tag, tag, title),), compact=body)
     for page in known.values():
         seen = Seen(html_of(page, known))
-        is_first = page.uri == "index.md"
+        is_first = page.uri in ("index.md", "timeline.md")
         assert seen.tags <= TAGS | (DRAWN if is_first else set())
         assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
@@ -706,7 +715,7 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     known = made(record("D001", decision="[D002]"), bad, story=Story({"p.md": (version,)}), today=TODAY)
     for page in known.values():
         seen = Seen(html_of(page, known))
-        is_first = page.uri == "index.md"
+        is_first = page.uri in ("index.md", "timeline.md")
         assert seen.tags <= TAGS | (DRAWN if is_first else set())
         assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)

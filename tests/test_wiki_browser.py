@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from test_wiki_site import BROWSER, POLICY
-from wiki_world import built, world
+from wiki_world import built, lost_links, world
 
 sync = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_playwright_python")
@@ -268,6 +268,17 @@ def test_decisions_stand_on_a_line_and_lead_to_their_pages(visit: Visit) -> None
     assert page.locator(".kb-arcs .kb-bow").count() >= 2
     page.locator(".kb-arcs a", has_text="D003").click()
     page.wait_for_url("**/shop/D003.html")
+
+
+def test_the_line_leads_to_all_records_along_the_time(visit: Visit) -> None:
+    page = visit("timeline.html")
+    page.get_by_role("link", name="All of them, along the time").click()
+    page.locator(".kb-graph canvas").wait_for()
+    assert page.locator(".kb-graph-bar select").nth(1).input_value() == "t"
+
+
+def test_every_link_of_every_page_arrives(site: Path) -> None:
+    assert lost_links(site) == []
 
 
 # -- for everybody --------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 import json
 import os
 from pathlib import Path
+from urllib.parse import unquote, urldefrag
 
 from clones import FASTAPI, FLASK, SMALL
 from conftest import DAY, git
-from test_wiki_site import WITH_SESSIONS, archived, shelved
+from test_wiki_site import WITH_SESSIONS, Anchored, archived, shelved
 
 from kb.knowledge import KnowledgeBase
 from kb.record import Evidence, Record, Section
@@ -119,3 +120,19 @@ def built(root: Path, out: Path) -> Path:
     with KnowledgeBase(str(root), os.environ, lambda: DAY) as kb:
         build(kb, str(out), strict=False)
     return out
+
+
+def lost_links(site: Path) -> list[str]:
+    """Return the links of all pages of *site*, to pages of it, that lead to no file or to no anchor."""
+    parsed = {path: Anchored(path.read_text("utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
+    lost = []
+    for path, page in parsed.items():
+        for href in page.links:
+            if "://" in href or href.startswith("mailto:"):
+                continue
+            address, anchor = urldefrag(href)
+            target = (path.parent / unquote(address)).resolve() if address else path
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file() or (anchor and target in parsed and unquote(anchor) not in parsed[target].ids):
+                lost.append(f"{path.relative_to(site)}: {href}")
+    return lost

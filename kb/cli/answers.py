@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kb.cli.prints import explain_nothing, name_broken, print_json, print_verdicts
+from kb.cli.prints import explain_nothing, name_broken, print_json, print_verdicts, warn
+from kb.config import NO_MODEL
 from kb.errors import BadInput
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -68,12 +69,16 @@ def search(
     name_broken(kb)
     if not answers:
         explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
+    if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
+        warn(kb, say("searched: {ran}", ran=found.ran))
     if as_json:
         print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
         return
     if explain:
         how = say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)
         print(kb.words(how))
+        if found.ran:
+            print(kb.words(say("searched: {ran}", ran=found.ran)))
         terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
         told = say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
         print(kb.words(told))
@@ -90,7 +95,11 @@ def search(
 
 
 def _explained_rows(found: Explained) -> object:
-    return {**found._asdict(), "answers": [{**_row(answer), "parts": answer.parts} for answer in found.answers]}
+    return {
+        **found._asdict(),
+        "ran": str(found.ran),
+        "answers": [{**_row(answer), "parts": answer.parts} for answer in found.answers],
+    }
 
 
 def _row(answer: Answer) -> dict[str, object]:

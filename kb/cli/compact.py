@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from kb.cli.door import with_kb
@@ -13,12 +15,22 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show the running session in its compact form.")
 @click.argument("session", default="")
+@click.option("--budget", type=click.IntRange(min=1), help="Compress a transcript into so many tokens instead.")
 @with_kb
-def command(kb: KnowledgeBase, session: str) -> None:
+def command(kb: KnowledgeBase, session: str, budget: int | None) -> None:
     """Show a running SESSION in its compact form until the use of its context calls for another; 压缩 is the same.
 
     SESSION is its id or the beginning of it; without it, the session that kb heard of last.
+
+    With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """
+    if budget is not None:
+        from kb.knowledge.session.budget import compressed
+        from kb.knowledge.session.running import latest
+
+        path = session if os.path.isfile(session) else latest(kb, session).transcript
+        click.echo(compressed(kb, path, budget).text, nl=False)
+        return
     from kb.knowledge.session.chosen import forced, note
 
     made = forced(kb, "compact", session)

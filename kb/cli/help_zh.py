@@ -13,6 +13,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Tell what to read before a piece of work.": "动手之前该读什么。",
     "Tell how to find an answer: read, or have a pack made.": "怎样找到答案：直接读，或用上下文包。",
     "Write MEMORY.md and the conventions anew.": "重新生成 MEMORY.md 与约定。",
+    "Make the vectors by which search finds meaning.": "生成按意思搜索所用的向量。",
     "Print the hint for a moment of work.": "显示某一时机的惯性提示。",
     "Print the commits of a record.": "显示一条记录的提交。",
     "Tell the life of a record.": "讲述一条记录的来历。",
@@ -28,6 +29,7 @@ COMMANDS_ZH: dict[str, str] = {
     "Give records new numbers.": "给记录重新编号。",
     "Mend what a merge lost.": "修复合并丢失的内容。",
     "See what the gate keeps back.": "查看闸门留下的候选。",
+    "Tell what the guard would say.": "显示守卫会怎么说。",
     "See and decide what is proposed to be kept.": "查看并决定提议写入的内容。",
     "Save, list and load sessions.": "保存、列出、加载会话。",
     "Archive a session.": "存档会话。",
@@ -81,6 +83,10 @@ SESSIONS_ZH: dict[str, str] = {
     "Tell how full the context of a running SESSION is and in which form it is shown.": (
         "显示会话 SESSION 的上下文使用情况与所用形态。"
     ),
+    "With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.": (
+        "带 --budget 时也可以是会话记录文件：打印放得下的最完整的形态，保留其引用的全部锚点。"
+    ),
+    "Compress a transcript into so many tokens instead.": "改为把会话记录压缩到这么多 token 以内。",
     "SESSION is its id or the beginning of it; without it, the session that kb heard of last.": (
         "SESSION 是会话编号或其开头；省略则取最近的会话。"
     ),
@@ -256,8 +262,8 @@ RECORDS_ZH: dict[str, str] = {
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",
-    "Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.": (
-        "加上运行 kb check 的文件：远端托管平台的工作流与 pre-commit 配置。"
+    "Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.": (
+        "加上运行 kb check 与展示 wiki 的文件：远端托管平台的工作流与 pre-commit 配置。"
     ),
     "See kb layout migrate.": "见 kb layout migrate。",
     "Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.": (
@@ -570,6 +576,12 @@ RECORDS_ZH: dict[str, str] = {
     ),
 }
 PROPOSALS_ZH: dict[str, str] = {
+    "Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH.": (
+        "显示守卫在此处的模式、要求先读什么，以及写入各 PATH 的风险。"
+    ),
+    "Print risk.yaml with the defaults, every key with its meaning, and stop.": (
+        "打印带默认值的 risk.yaml，每个键附说明，然后结束。"
+    ),
     "See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead.": (
         "查看并决定提议写入的内容。在会话里可直接回复 mb:write 或 mb:no。"
     ),
@@ -594,7 +606,35 @@ PROPOSALS_ZH: dict[str, str] = {
     ),
     "The code that was shown with the proposal.": "随提议显示的确认码。",
 }
+VECTORS_ZH: dict[str, str] = {
+    "Make the vectors by which search finds what is meant beside what is said; needs an embedder in the settings.": (
+        "生成向量，使搜索除字面之外也按意思查找；需在设置中指定 embedder。"
+    ),
+    "Give every record a vector that has none, in batches.": "分批为没有向量的记录生成向量。",
+    "What was made stays when this is broken off; the next call goes on. Records that have not changed are not "
+    "embedded again. Other commands go on meanwhile.": (
+        "中断时已生成的保留，下次接着做。没有改动的记录不再重做。其间其他命令照常。"
+    ),
+    "Give every record a vector that has none.": "为没有向量的记录生成向量。",
+    "Forget the vectors there are first.": "先丢弃已有的向量。",
+    "Tell which embedder is used, whether it can be, and how many records have a vector.": (
+        "显示使用哪个 embedder、是否可用，以及多少记录已有向量。"
+    ),
+    "Tell how things stand with the vectors.": "显示向量的状况。",
+    "Forget all vectors; search goes on by words. `kb vectors build` makes them again.": (
+        "丢弃全部向量；搜索仍按字面进行。`kb vectors build` 可重新生成。"
+    ),
+    "Forget all vectors.": "丢弃全部向量。",
+}
 PAST_ZH: dict[str, str] = {
+    "Load the words of a trade.": "载入行业用词。",
+    "List the groups of words that mean the same here, or load more; search, contexts and packs find by them.": (
+        "列出此处的同义词组，或载入更多；搜索、上下文和证据包据此查找。"
+    ),
+    "Add groups of words.": "添加词组。",
+    "Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml.": (
+        "把 FILE 中的词组（每行一组，如 `- [退款, refund, chargeback]`）加入 content/synonyms.yaml。"
+    ),
     "As the records stood at the end of this day.": "按这一天结束时的记录。",
     "As the records stood at this commit, tag or branch.": "按这个提交、标签或分支时的记录。",
     "With --as-of or --at, the records as they stood then, from git's history.": (
@@ -655,6 +695,7 @@ HELP_ZH: dict[str, str] = {
     **FORMS_ZH,
     **PRUNING_ZH,
     **PAST_ZH,
+    **VECTORS_ZH,
     **MCP_ZH,
     **PROPOSALS_ZH,
 }

@@ -18,7 +18,7 @@ from kb.words import say
 @click.option(
     "--ci",
     is_flag=True,
-    help="Add what runs kb check: a workflow for the remote's host, and a pre-commit configuration.",
+    help="Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.",
 )
 @click.option("--layout", type=click.Choice(["user", "project"]), default="user", help="See kb layout migrate.")
 def command(path: str | None, here: bool, name: str, language: str | None, ci: bool, layout: str) -> None:

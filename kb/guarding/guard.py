@@ -82,6 +82,11 @@ def forged(words: str) -> Words:
                            words=words[:80]))  # fmt: skip
 
 
+def decides(words: str) -> Words:
+    """Rule on a command by which a person decides: the person is asked."""
+    return Words(ASK, say("kb: “{words}” decides what kb has left to a person", words=words[:80]))
+
+
 def settings(path: str) -> Words:
     """Rule on a write to the settings by which the guard itself is set: the person is asked."""
     return Words(ASK, say("kb: {path} holds the settings of the knowledge base, its guard among them", path=path))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kb.guarding.shell import UNKNOWN, Command, commands
 from kb.guarding.touched import Call, Place, patched, together
-from kb.patterns import regex
+from kb.patterns import IGNORECASE, regex
 
 _DEEP = 6
 READERS = frozenset([
@@ -27,15 +27,22 @@ _INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript
 _HANDS_ON = frozenset([
     "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "stdbuf", "timeout", "chronic", "setsid", "command",
     "exec", "eval", "xargs", "parallel", "watch", "unbuffer", "script", "caffeinate",
+    "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "rye", "npx",
 ])  # fmt: skip
 _AGENTS = regex(r"(?:^|[\s/;&|])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
-_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", 2)
+_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
+_BY_HAND = regex(
+    r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import|"
+    r"kb\.(?:cli|knowledge)\b[\s\S]{0,400}?\bproposals?\b[\s\S]{0,400}?\b(?:confirm|reject)"
+)
 _KB = regex(r"(?:^|/)kb$")
 _ASKING = frozenset([
     "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
     "spawn",
 ])  # fmt: skip
 """The commands of kb that show records."""
+_DECIDING = frozenset([("inbox", "promote"), ("review", "accept"), ("review", "reject")])
+"""The commands of kb by which a person lets something through that kb has kept back."""
 _SHOWING = frozenset(["list", "show", "--help", "-h", "--json"])
 _GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
 
@@ -53,7 +60,7 @@ def _forged(text: str) -> str:
     """Return what in *text* passes for a person's word: a prompt to an agent, or an event sent to kb by hand."""
     if (word := _WORD.search(text)) and _AGENTS.search(text):
         return word.group()
-    found = regex(r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import").search(text)
+    found = _BY_HAND.search(text)
     return found.group().strip(" \t\n/;&|(`\"'") if found else ""
 
 
@@ -137,6 +144,9 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
     while rest and (rest[0].startswith("-") or "=" in rest[0] or rest[0].rstrip("smhd").replace(".", "").isdigit()):
         takes = rest[0] in ("-I", "-u", "-n", "-P", "-L", "-d", "-C", "-S", "-k", "-s", "-E", "-a", "--chdir")
         rest = rest[2:] if takes and len(rest) > 1 and not rest[1].startswith("-") else rest[1:]
+    rest = rest[1:] if rest[:1] in (["run"], ["exec"]) else rest
+    if at := next((n for n, word in enumerate(rest) if _KB.search(word)), 0):  # behind options that take a value
+        rest = rest[at:]
     is_fed = name in ("xargs", "parallel")
     if is_fed:
         rest += [word for word in command.before[1:] if not word.startswith("-")]
@@ -294,6 +304,8 @@ def _of_kb(words: Sequence[str]) -> Call:
     if rest[:1] == ["proposal"] or rest[:1] == [UNKNOWN]:
         shows = len(rest) < 2 or rest[1] in _SHOWING or rest[1] == "add"
         return Call(asked=("proposal",)) if shows else Call(forges=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
+    if tuple(rest[:2]) in _DECIDING:
+        return Call(decides=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
     return Call(asked=(rest[0],)) if rest and rest[0] in _ASKING else Call()
 
 

@@ -60,7 +60,9 @@ def level(paths: Sequence[str], settings: Risk, *, many: bool = False) -> Level:
         return Level(HIGH, say("{count} files are changed at once", count=count))
     if settings.many and many:
         return Level(HIGH, say("more files are changed at once than can be told"))
-    return Level(LOW, say("{path} is changed", path=next(iter(paths), "")))
+    if not paths:
+        return Level(LOW, say("nothing of the project is changed"))
+    return Level(LOW, say("{path} is changed", path=paths[0]))
 
 
 def covers(pattern: str, path: str) -> bool:
@@ -69,7 +71,13 @@ def covers(pattern: str, path: str) -> bool:
     A pattern without a slash inside means a name at any depth; `docker/` a folder of that name at any depth. A path
     that ends with a slash is a folder.
     """
-    return _compiled(pattern).match(path.lstrip("/")) is not None
+    bare = pattern.strip().removeprefix("./")
+    if any(mark in bare for mark in "*?["):
+        return _compiled(bare).match(path.lstrip("/")) is not None
+    inner, whole = "/" + bare.strip("/").casefold(), "/" + path.lstrip("/").casefold()
+    if "/" in bare.rstrip("/"):
+        return whole.startswith(inner + "/") or (whole == inner and not bare.endswith("/"))
+    return inner + "/" in whole or (whole.endswith(inner) and not bare.endswith("/"))
 
 
 _KNOWN: dict[str, re.Pattern[str]] = {}
@@ -77,12 +85,10 @@ _KNOWN: dict[str, re.Pattern[str]] = {}
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     if pattern not in _KNOWN:
-        bare = pattern.strip().removeprefix("./")
-        anchored = "/" in bare.rstrip("/")
-        only_below = bare.endswith("/")
-        inner = "".join(map(_as_regex, re.findall(r"\*\*/?|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[", bare.strip("/"))))
-        start = "" if anchored else "(?:.*/)?"
-        _KNOWN[pattern] = re.compile(start + inner + ("/.*" if only_below else "(?:/.*)?") + r"\Z", re.I | re.S)
+        inner = "".join(map(_as_regex, re.findall(r"\*\*/?|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[", pattern.strip("/"))))
+        start = "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
+        end = "/.*" if pattern.endswith("/") else "(?:/.*)?"
+        _KNOWN[pattern] = re.compile(start + inner + end + r"\Z", re.IGNORECASE | re.DOTALL)
     return _KNOWN[pattern]
 
 

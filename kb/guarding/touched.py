@@ -37,6 +37,8 @@ class Call(NamedTuple):
     """Programs in other languages that it runs: what they do is not told, only what they mention."""
     forges: str = ""
     """What in it passes for a person's word, as it stands there."""
+    decides: str = ""
+    """What in it decides for a person, as it stands there: the person is asked."""
     many: bool = False
     """Whether it writes more files, or others, than can be told."""
 
@@ -62,5 +64,6 @@ def together(calls: list[Call]) -> Call:
         tuple(dict.fromkeys(place for call in calls for place in call.patches)),
         tuple(text for call in calls for text in call.scripts),
         next((call.forges for call in calls if call.forges), ""),
+        next((call.decides for call in calls if call.decides), ""),
         any(call.many for call in calls),
     )

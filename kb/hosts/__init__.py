@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from importlib import import_module
 
 from kb.home import found
 from kb.hosts.quick import says_nothing
@@ -37,12 +36,16 @@ HOSTS = ("claude", "codex", "gemini", "copilot", "cursor", "opencode")
 """The hosts kb speaks to. Each is a module of this name, and only the one that is named is loaded."""
 
 MAX_PAYLOAD = 32_000_000
+_owns_process = False
+"""Whether this process is a hook and nothing else: then it may be ended at once."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Answer one event and leave with its exit code."""
     if arguments is not None:
         sys.exit(_code(arguments))
+    global _owns_process
+    _owns_process = True
     begin()
     leave(_code(sys.argv[1:]))
 
@@ -59,7 +62,7 @@ def _answer(words: list[str]) -> int:
     if name not in HOSTS:
         print(f"kb-hook: there is no host {name}; there are: {', '.join(HOSTS)}", file=sys.stderr)
         return 1
-    host = None if name == "claude" else import_module(f"kb.hosts.{name}")
+    host = None if name == "claude" else __import__(f"kb.hosts.{name}", fromlist=["ours"])
     try:
         return _heard(words[0], host, name)
     except Exception as error:  # a host may take a hook that fails for one that forbids
@@ -126,13 +129,16 @@ def _here() -> str:
 def _called(
     event: str, payload: dict[str, object], root: str, host: ModuleType | None, given: dict[str, object]
 ) -> int:
+    from kb.decision import Decision
     from kb.hosts import claude, events
-    from kb.hosts.deadline import Late, deadline, seconds
+    from kb.hosts.deadline import Late, deadline, last_resort, seconds
     from kb.knowledge import failures
 
     host = host or claude
+    late, too_late = seconds(host, event)
+    silence = host.rendered(event, Decision(), given)
     try:
-        with deadline(seconds(host, event)):
+        with last_resort(too_late if _owns_process else 0, silence, host.FAILED), deadline(late):
             decision = events.answered(event, payload, root)
     except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
         events.remember_failure(root, event, error)

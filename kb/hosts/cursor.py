@@ -61,6 +61,7 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     made = {
         **payload,
         "session_id": payload.get("session_id") or payload.get("conversation_id"),
+        "source": payload.get("source") or "resume",  # it does not say; a new session has nothing to go on from
         "cwd": payload.get("cwd") or first or os.environ.get("CURSOR_PROJECT_DIR"),
         "transcript_path": payload.get("transcript_path") or os.environ.get("CURSOR_TRANSCRIPT_PATH"),
         "agent_type": payload.get("agent_type") or payload.get("subagent_type"),

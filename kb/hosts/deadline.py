@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
@@ -10,6 +11,8 @@ from types import FrameType, ModuleType
 
 _SHARE = 0.8
 """The part of the host's time that kb takes."""
+_LAST = 0.9
+"""The part of the host's time after which a hook that still waits for somebody else is ended."""
 _AT_END = 1.2
 """Seconds at the end of a session where kb is a plugin: the host gives all hooks of plugins together 1.5."""
 
@@ -18,12 +21,12 @@ class Late(BaseException):
     """The time is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
 
 
-def seconds(host: ModuleType, event: str) -> float:
-    """Return how long kb may take at *event*, kb's name of it."""
+def seconds(host: ModuleType, event: str) -> tuple[float, float]:
+    """Return after how long kb gives up at *event*, kb's name of it, and after how long it is ended."""
     given = [host.TIMEOUTS.get(own, 10) for own, ours in host.EVENTS.items() if ours == event]
     if event == "SessionEnd" and "CLAUDE_PLUGIN_ROOT" in os.environ:
-        return _AT_END
-    return _SHARE * min(given, default=10)
+        return _AT_END, _AT_END + 0.1
+    return _SHARE * min(given, default=10), _LAST * min(given, default=10)
 
 
 @contextlib.contextmanager
@@ -44,3 +47,24 @@ def deadline(limit: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def last_resort(limit: float, answer: str, code: int) -> Iterator[None]:
+    """End the process with *answer* and *code* after *limit* seconds (0: never), whatever the block is waiting for."""
+    if not limit:
+        yield
+        return
+    over = _thread.allocate_lock()
+    over.acquire()
+
+    def watch() -> None:
+        if not over.acquire(timeout=limit):
+            os.write(1, answer.encode())
+            os._exit(code)
+
+    _thread.start_new_thread(watch, ())
+    try:
+        yield
+    finally:
+        over.release()

@@ -114,16 +114,13 @@ def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Begin a prompt of the person: what was read before does not count, and what is proposed may be answered."""
-    from kb.knowledge import proposals
-    from kb.knowledge.guard.log import Log
+    """Begin a person's turn: what was read before does not count, and what is proposed may be answered."""
+    from kb.knowledge.guard.turns import begin
 
-    session, prompt = _text(payload, "session_id"), _text(payload, "prompt")
+    session = _text(payload, "session_id")
     if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's word
         return Decision()
-    Log(kb, session).begin(_text(payload, "prompt_id"))
-    proposals.notice(kb, session, prompt)
-    told = proposals.answered(kb, session, prompt)
+    told = begin(kb, session, _text(payload, "prompt"), _text(payload, "prompt_id"))
     return Decision(context=told.context, message=told.message) if told else Decision()
 
 
@@ -143,7 +140,7 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Give a sub-agent the hints for its role; the host does not say its task, but its parent's transcript may."""
-    from kb.knowledge.session.keeping import task_of_agent
+    from kb.knowledge.session.transcripts import task_of_agent
 
     avatar = _text(payload, "agent_type")
     task = _text(payload, "prompt") or task_of_agent(_transcript(payload), avatar)
@@ -177,10 +174,10 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 def _proposed(kb: KnowledgeBase, payload: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:
     """Ask the person whether to keep what the turn has brought, mostly nothing."""
-    from kb.knowledge.proposals import propose
+    from kb.knowledge.guard.turns import end
 
     whose = _session(payload)
-    return propose(kb, whose.session, whose.folder, whose.host, verdicts)
+    return end(kb, whose.session, whose.folder, whose.host, verdicts)
 
 
 def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:
@@ -295,7 +292,7 @@ def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """
-    from kb.knowledge.session.keeping import has_words, read_transcript
+    from kb.knowledge.session.transcripts import has_words, read_transcript
 
     if has_words(path):
         return True

@@ -93,7 +93,7 @@ def _appended(text: str, name: str) -> str:
 def _with(text: str, name: str, told: str) -> str:
     text = text if text.strip() else "{}\n"
     if place := _place(text, name):
-        return _put(text, place, "\n\n".join(filter(None, (_appended(text, name), told))))
+        return jsontext.replaced(text, place, "\n\n".join(filter(None, (_appended(text, name), told))))
     root = jsontext.top(text)
     agents = jsontext.member(text, root, "agents")
     agent = jsontext.member(text, agents.at, name) if agents else None
@@ -104,17 +104,13 @@ def _with(text: str, name: str, told: str) -> str:
     return jsontext.added(text, root, {name: {"prompt_append": told}}, "agents")
 
 
-def _put(text: str, place: jsontext.Value, value: str) -> str:
-    return text[: place.at] + json.dumps(value, ensure_ascii=False) + text[place.end :]
-
-
 def _without(text: str) -> str:
     for name in KNOWN:
         place, value = _place(text, name), _appended(text, name)
         start, end = value.find(f"<!-- KB:{name} -->"), value.find("<!-- KB:end -->")
         if place and 0 <= start < end:
             rest = (value[:start].rstrip() + value[end + len("<!-- KB:end -->") :]).strip()
-            text = _put(text, place, rest) if rest else _emptied(text, name)
+            text = jsontext.replaced(text, place, rest) if rest else _emptied(text, name)
     return text
 
 

@@ -125,7 +125,7 @@ class KnowledgeBase:
         """Let git look for edited files while the caller prepares a question; the next `fresh` uses what it finds."""
         from kb.knowledge import fresh
 
-        self._looking = fresh.look(self)
+        self._looking = None if fresh.looked_lately(self) else fresh.look(self)
 
     # words
 
@@ -280,7 +280,7 @@ class KnowledgeBase:
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
-        from kb.knowledge.session.keeping import land
+        from kb.knowledge.session.landing import land
 
         return land(self)
 

@@ -13,6 +13,7 @@ from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
 from kb.errors import Busy, GitFailed
 from kb.knowledge import clean
+from kb.knowledge.guard.agents import remember_mended, staged
 from kb.knowledge.lines import revisions
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
@@ -62,10 +63,11 @@ def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) 
     """Do what `check` does, and count the records."""
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
-    findings = those(found(everything), below)
+    findings = those([*found(everything), *staged(kb)], below)
     mended = fixes(findings, looked_at, lambda: ulid(kb.now())) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
+    remember_mended(kb, mended)
     return checked(kb, below=below) if mended else Checked(findings, len(everything.opened))
 
 

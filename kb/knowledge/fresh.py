@@ -19,8 +19,16 @@ from kb.values import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_MANY = 500
+_MANY = 2_000
 """So many files that git does not vouch for, and looking at all is no dearer."""
+
+
+_LARGE = 20_000
+"""Records from which on a look at all files takes longer than a search."""
+
+_LATELY = 60
+"""Seconds for which a search in so many trusts the last look: only a file edited by hand can be missed, and it is not
+where it is among the answers."""
 
 
 class Looking(NamedTuple):
@@ -73,6 +81,11 @@ def look(kb: KnowledgeBase) -> Looking:
     return Looking(stamp, notes, tip, edited, Comparing(kb, notes.base, tip) if notes.base and tip else None)
 
 
+def looked_lately(kb: KnowledgeBase) -> bool:
+    """Tell whether a search may do without a look at every file of a large knowledge base."""
+    return 0 <= kb.now() - float(kb.index.note("looked") or "-inf") < _LATELY and is_settled(kb)
+
+
 def look_ahead(kb: KnowledgeBase) -> Looking | None:
     """Do the same where somebody else has committed, so that a write will have to look; it goes on loading."""
     with contextlib.suppress(KbError, OSError):  # the write will meet the same trouble, and tells it
@@ -83,6 +96,13 @@ def look_ahead(kb: KnowledgeBase) -> Looking | None:
 
 def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
+    began = kb.now()
+    _refresh(kb, looking)
+    if kb.index.last_row() > _LARGE:
+        kb.index.set_note("looked", str(began))
+
+
+def _refresh(kb: KnowledgeBase, looking: Looking | None) -> None:
     if looking and not looking.still_holds(kb):
         looking.given_up()
         looking = None

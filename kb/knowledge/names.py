@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
+from kb.digest import sha256
 from kb.record import GLOBAL
 
 CONTENT = "content"
@@ -42,3 +44,14 @@ def ulids(seconds: float) -> Iterator[str]:
     while True:
         yield "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
         number += 1
+
+
+def safe_id(session: str) -> str:
+    """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
+
+    An id that had to be changed gets a mark of its original, so that two never become one.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
+    if plain == session and plain:
+        return plain
+    return f"{plain[:50] or 'session'}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"

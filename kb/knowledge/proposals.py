@@ -18,10 +18,13 @@ from kb.digest import sha256
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.guarding import proposals as rules
 from kb.kinds import kind_label
-from kb.knowledge.guard.log import MOMENT, SAID, Log
+from kb.knowledge.guard.agents import in_its_shell
+from kb.knowledge.guard.log import MOMENT, Log
+from kb.knowledge.guard.turns import FOLDER
 from kb.knowledge.write import inbox
+from kb.reading.quoting import quoted
 from kb.record import Candidate, Record, Verdict
-from kb.text import clip, one_line
+from kb.text import clip
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 from kb.writing import redact
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
 
     from kb.knowledge import KnowledgeBase
 
-FOLDER = "proposals"
 NEW, PENDING, CONFIRMED, REJECTED = "new", "pending", "confirmed", "rejected"
 _AT_ONCE = 5
 """Proposals that a person is shown at the end of a turn."""
@@ -45,8 +47,6 @@ _ROUNDS = 2000
 _LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 _ALIKE = 0.5
 """Likeness of a title from which what was written says what a prompt said."""
-_AGENTS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
-"""Variables that agents set in the shells they run commands in."""
 
 
 class Proposal(NamedTuple):
@@ -67,31 +67,25 @@ class Proposal(NamedTuple):
     tries: int = 0
 
 
-# -- notice and propose ------------------------------------------------------------------------------
+# -- propose -----------------------------------------------------------------------------------------
 
 
-def notice(kb: KnowledgeBase, session: str, prompt: str) -> None:
-    """Remember what in *prompt* is worth keeping; a prompt that answers a proposal begins none (command guard)."""
-    if kb.config.proposals == "off" or not session:
-        return
-    if rules.mentions(prompt):
-        Log(kb, session).add(SAID)
-    elif found := rules.moment(prompt):
-        text = redact.redact(found.text, kb.config.masking)[0]
-        Log(kb, session).add(MOMENT, json.dumps([found.kind, text], ensure_ascii=False))
+def propose(
+    kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
+) -> str:
+    """Return what the person is asked at the end of the turn of *log*; "" for nothing.
 
-
-def propose(kb: KnowledgeBase, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
-    """Return what the person is asked at the end of a turn in which *verdicts* were reached; "" for nothing."""
-    log = Log(kb, session)
-    if kb.config.proposals == "off" or not session or log.here(SAID):
-        return ""
+    *silent*: nobody sees it there, so it is kept for who asks.
+    """
     known = everything(kb)
-    found = [one for one in known if one.status == NEW and one.session in ("", session)]
+    found = [one for one in known if one.status == NEW and one.session in ("", log.session)]
     for proposal in (*_held(kb, verdicts), *_noticed(kb, log, folder, host, verdicts)):
         if not _said_before(kb, proposal.candidate, (*known, *found)):
             found.append(proposal)
-    return _shown(kb, session, found[:_AT_ONCE], known)
+    shown = [] if silent else found[:_AT_ONCE]
+    for proposal in found[len(shown) :]:
+        _keep(kb, proposal._replace(session=log.session))
+    return _shown(kb, log.session, shown, known)
 
 
 def _held(kb: KnowledgeBase, verdicts: Sequence[Verdict]) -> list[Proposal]:
@@ -159,10 +153,8 @@ def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Se
 
 
 def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
-    from kb.untrusted import visible
-
     kind = kind_label(proposal.candidate.kind, kb.config.language)
-    return f"[{kind}] {clip(visible(one_line(proposal.candidate.title)), 120)}"
+    return f"[{kind}] {quoted(proposal.candidate.title, 120)}"
 
 
 def add(kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
@@ -188,11 +180,8 @@ class Told(NamedTuple):
     message: str = ""
 
 
-def answered(kb: KnowledgeBase, session: str, prompt: str) -> Told | None:
-    """Do what *prompt*, a person's, says of the proposals of its session; None where it is no word on them."""
-    said = rules.answer(prompt)
-    if said is None or not session:
-        return None
+def answered(kb: KnowledgeBase, session: str, said: rules.Answer) -> Told:
+    """Do what a person has *said* of the proposals of a session."""
     pending = [one for one in everything(kb) if one.status == PENDING and one.session == session]
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not wanted:
@@ -240,7 +229,7 @@ def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal
                 _keep(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(say("this is not the code that was shown"), hint=_ASK)
         return False
-    if not terminal or any(kb.environment.get(name) for name in _AGENTS):
+    if not terminal or in_its_shell(kb.environment):
         raise NeedsPerson(say("only a person may decide on a proposal"), hint=_ASK)
     return True
 
@@ -250,11 +239,11 @@ _ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --c
 
 def _outcome(kb: KnowledgeBase, verdict: Verdict) -> str:
     where = f" ({verdict.path})" if verdict.path else ""
-    return f"  {verdict.verdict}: [{verdict.id}] {clip(verdict.title, 120)}{where}"
+    return f"  {verdict.verdict}: [{verdict.id}] {quoted(verdict.title, 120)}{where}"
 
 
 def _titles(proposals: Sequence[Proposal]) -> str:
-    return "; ".join(clip(one.candidate.title, 80) for one in proposals)
+    return "; ".join(quoted(one.candidate.title, 80) for one in proposals)
 
 
 def _new_code() -> str:

@@ -16,6 +16,7 @@ from kb.config import spoken
 from kb.errors import KbError
 from kb.knowledge import KnowledgeBase
 from kb.mcp import resources, schemas, tools
+from kb.untrusted import visible
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -72,7 +73,7 @@ class Desk:
             print(safe(f"kb mcp: {error!r}"), file=sys.stderr)
             error = KbError(say("kb failed: {problem}", problem=type(error).__name__), hint=say("see: kb doctor"))
         hint = error.hint.in_language(self.language)
-        return safe(error.in_language(self.language) + (f"\n→ {hint}" if hint else ""))
+        return visible(safe(error.in_language(self.language) + (f"\n→ {hint}" if hint else "")))
 
     async def ask(self, work: Callable[[KnowledgeBase], T]) -> T:
         """Let *work* answer from the knowledge base in a thread of its own."""

@@ -19,6 +19,8 @@ from kb.words import Said, say
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
 _MOST = 4 * BUDGET
+_ROWS = 1000
+"""Records of a list, at most; fewer where they take more than _MOST tokens."""
 _SECTIONS = frozenset(("context", "decision", "alternatives", "why", "impact", "verification", "rollback"))
 
 
@@ -89,10 +91,10 @@ def _list(kb: KnowledgeBase, folder: str, name: str) -> str:
         names = ", ".join(kind.name for kind in KINDS)
         raise BadInput(say("there is no kind {kind}; there are: {kinds}", kind=handed.passage(name), kinds=names))
     records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
-    rows = [handed.row(kb, record) for record in records]
+    rows = [handed.row(kb, record) for record in records[:_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
     kept = within(lines, _MOST)
-    left = len(lines) - len(kept)
+    left = len(records) - len(kept)
     return _quoted(kb, [*kept, *([kb.words(say("{n} more: ask the tool list", n=left))] if left else [])])
 
 

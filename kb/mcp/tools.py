@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 MOST = 50_000
+"""The largest budget that may be asked for."""
 
 
 class Tool(NamedTuple):

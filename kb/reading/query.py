@@ -126,9 +126,9 @@ def any_expression(queries: Iterable[str]) -> str:
     return " OR ".join(f"({expression})" for expression in dict.fromkeys(expressions))
 
 
-def broad_expression(query: str) -> str:
-    """Return the FTS5 expression for any meaningful term of the prompt *query*, or "" where it has none."""
-    return " OR ".join(f'"{term}"' for term in subjects(query))
+def broad_expression(query: str, limit: int = MAX_TERMS) -> str:
+    """Return the FTS5 expression for any of the *limit* most telling terms of *query*, or "" where it has none."""
+    return " OR ".join(f'"{term}"' for term in subjects(query, limit))
 
 
 def _touching(chunk: str) -> Iterator[list[tuple[str, bool]]]:

@@ -15,13 +15,13 @@ from kb.errors import BadRecord
 from kb.errors import IndexFailed as IndexFailed
 from kb.record import LIVE, Record
 from kb.store.connection import opened
+from kb.store.passages import Passages
 from kb.store.postings import Postings
 from kb.store.rows import (
     ALL,
     FILES_IN_FOLDER,
     STAMPS_OF_FOLDER,
     Filter,
-    Found,
     between,
     body_of,
     dumped,
@@ -33,6 +33,7 @@ from kb.store.rows import (
     where,
     words_of,
 )
+from kb.store.scanning import containing, matching
 from kb.store.stamps import files_in, folders_below, names_in, stamp_of_file, stamp_weight, tally
 from kb.store.stamps import stamp as stamp_of
 from kb.text import folded, normalise
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 _TOO_LONG = 12
 """Digits from which on a number was never given out by kb, and SQLite may not hold it."""
+
+_FEW, _NARROW, _WIDE = 100, 2_000, 64_000
+"""So many changed files, and the file's pages get 64 MB of memory instead of two."""
 
 
 class Index:
@@ -55,6 +59,7 @@ class Index:
         self.folders = tuple(folders)
         self._db, self.is_new = opened(path)
         self.postings = Postings(self._db)
+        self.passages = Passages(self._db)
 
     def close(self) -> None:
         """Close the file."""
@@ -96,6 +101,7 @@ class Index:
         if not stale and not gone and not changed:
             return []
         changed.update(self._changed_files(stale | gone) if edited is None else self._come_and_gone(stale | gone))
+        self._db.execute(f"PRAGMA cache_size=-{_WIDE if len(changed) > _FEW else _NARROW}")
         with self.changing():
             for path, stamp in changed.items():
                 self._read_again(path, stamp)
@@ -150,47 +156,56 @@ class Index:
         return bool(row) and row[0] == stamp_of_file(self.root, path)
 
     def _read_again(self, path: str, stamp: str) -> None:
-        self._forget(path)
-        if not stamp:
-            return
         from kb import markdown
 
         try:
+            if not stamp:
+                raise FileNotFoundError
             with open(os.path.join(self.root, *path.split("/")), "rb") as file:
                 record = markdown.read(file.read(), path)
         except BadRecord as error:
-            row = (
-                path,
-                stamp,
-                json.dumps([error.message.template, dict(error.message.values)], default=str),
-                error.line,
-            )
-            self._db.execute("INSERT INTO broken VALUES (?, ?, ?, ?)", row)
+            self._change(path, None)
+            said = json.dumps([error.message.template, dict(error.message.values)], default=str)
+            self._db.execute("INSERT INTO broken VALUES (?, ?, ?, ?)", (path, stamp, said, error.line))
         except FileNotFoundError:
-            return
+            self._change(path, None)
         else:
-            self._insert(record, stamp)
+            self._change(path, record, stamp)
 
-    def _forget(self, path: str) -> None:
-        for n, data in self._db.execute("SELECT n, data FROM records WHERE path = ?", (path,)).fetchall():
-            known = loaded(path, data)
-            self._db.execute(
-                "INSERT INTO words (words, rowid, title, tags, body) VALUES ('delete', ?, ?, ?, ?)",
-                (n, *words_of(known)),
-            )
-            self.postings.remove(n, known)
-            self._db.execute("DELETE FROM facets WHERE n = ?", (n,))
-            self._db.execute("DELETE FROM records WHERE n = ?", (n,))
+    def _change(self, path: str, record: Record | None, stamp: str = "") -> None:
+        """Let the file *path* hold *record*; None: no record. What it held and still says is not written again."""
         self._db.execute("DELETE FROM broken WHERE path = ?", (path,))
+        row = self._db.execute("SELECT n, data FROM records WHERE path = ?", (path,)).fetchone()
+        n, known = (row[0], loaded(path, row[1])) if row else (None, None)
+        if record and known == record:
+            self._db.execute("UPDATE records SET stamp = ? WHERE n = ?", (stamp, n))
+            return
+        self._db.execute("DELETE FROM records WHERE n = ?", (n,))
+        if record:
+            n = self._insert(n, record, stamp)
+        for part in (self._change_words, self.postings.change, self.passages.change, self._change_facets):
+            part(n or 0, known, record)
+
+    def _change_words(self, n: int, known: Record | None, record: Record | None) -> None:
+        before, after = (words_of(one) if one else None for one in (known, record))
+        if before and before != after:
+            statement = "INSERT INTO words (words, rowid, title, tags, body) VALUES ('delete', ?, ?, ?, ?)"
+            self._db.execute(statement, (n, *before))
+        if after and before != after:
+            self._db.execute("INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)", (n, *after))
+
+    def _change_facets(self, n: int, known: Record | None, record: Record | None) -> None:
+        self._db.execute("DELETE FROM facets WHERE n = ?", (n,))
+        facets = [(n, *facet) for facet in facets_of(record)] if record else []
+        self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
 
     def put(self, record: Record) -> None:
         """Make the index know *record* as it stands in its file, or will stand in a moment."""
-        self._forget(record.path)
         try:
             stamp = stamp_of(os.stat(os.path.join(self.root, *record.path.split("/"))))
         except FileNotFoundError:
             stamp = "planned"
-        self._insert(record, stamp)
+        self._change(record.path, record, stamp)
 
     def settle(self, paths: Iterable[str]) -> None:
         """Take the files *paths*, just written, as what `put` said of them."""
@@ -218,19 +233,15 @@ class Index:
         for path in paths:
             self._read_again(path, stamp_of_file(self.root, path))
 
-    def _insert(self, record: Record, stamp: str) -> None:
+    def _insert(self, n: int | None, record: Record, stamp: str) -> int:
         values = (
-            record.path, stamp, record.uid, record.id, record.kind, record.scope, record.status, record.date,
+            n, record.path, stamp, record.uid, record.id, record.kind, record.scope, record.status, record.date,
             record.title, normalise(record.title), folded(f"{record.title}\n{tags_of(record)}\n{body_of(record)}"),
             dumped(record),
         )  # fmt: skip
-        cursor = self._db.execute(f"INSERT INTO records VALUES (NULL{', ?' * len(values)})", values)
-        n = cursor.lastrowid or 0
-        self._db.execute("INSERT INTO words (rowid, title, tags, body) VALUES (?, ?, ?, ?)", (n, *words_of(record)))
-        self.postings.add(n, record)
-        facets = [(n, *facet) for facet in facets_of(record)]
-        self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
+        cursor = self._db.execute(f"INSERT INTO records VALUES ({marks(values)})", values)
         self.reserve(record.scope, record.id)
+        return cursor.lastrowid or 0
 
     # numbers
 
@@ -269,25 +280,24 @@ class Index:
         (number,) = self._db.execute(f"SELECT count(*) FROM records r WHERE {condition}", values).fetchone()
         return int(number)
 
+    def last_row(self) -> int:
+        """Return the highest row, which is about how many records there are; to count them takes long."""
+        (row,) = self._db.execute("SELECT max(n) FROM records").fetchone()
+        return int(row or 0)
+
+    def impacts(self, wanted: Filter = ALL) -> list[str]:
+        """Return the paths, as they are written, that the records *wanted* are about."""
+        condition, values = where(wanted)
+        among = f"n IN (SELECT n FROM records r WHERE {condition})"
+        rows = self._db.execute(f"SELECT DISTINCT value FROM facets WHERE +facet = 'impact' AND {among}", values)
+        return [path for (path,) in rows]
+
     def named(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
         rows = self._db.execute(
             "SELECT path, data FROM records WHERE id = ? OR uid = ? ORDER BY scope", (record_id, record_id)
         )
         return [loaded(path, data) for path, data in rows]
-
-    def search(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[Found]:
-        """Return what the FTS5 *expression* finds, best first; a title weighs eight times the body, tags three."""
-        if not expression:
-            return []
-        condition, values = where(wanted)
-        rows = self._db.execute(
-            "SELECT r.path, r.data, w.score FROM"
-            " (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
-            f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
-            (expression, *values, limit),
-        )
-        return [Found(loaded(path, data), score) for path, data, score in rows]
 
     def at(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
@@ -298,27 +308,17 @@ class Index:
 
     def matching(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows that the FTS5 *expression* finds, best first."""
-        if not expression:
-            return []
-        condition, values = where(wanted)
-        rows = self._db.execute(
-            "SELECT r.n FROM (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
-            f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
-            (expression, *values, limit),
-        )
-        return [n for (n,) in rows]
+        return matching(self._db, expression, wanted, limit)
+
+    def matches(self, expression: str, most: int) -> int:
+        """Return how many rows the FTS5 *expression* finds, *most* at most."""
+        statement = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        (number,) = self._db.execute(statement, (expression, most)).fetchone() if expression else (0,)
+        return int(number)
 
     def containing(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows in whose folded text all *terms* (folded too) stand, newest first: right by definition."""
-        if not terms:
-            return []
-        condition, values = where(wanted)
-        has = " AND ".join("instr(r.plain, ?)" for _ in terms)
-        rows = self._db.execute(
-            f"SELECT r.n FROM records r WHERE {has} AND {condition} ORDER BY r.day DESC, r.scope, r.id LIMIT ?",
-            (*terms, *values, limit),
-        )
-        return [n for (n,) in rows]
+        return containing(self._db, terms, wanted, limit)
 
     def near(
         self,
@@ -328,19 +328,21 @@ class Index:
         impact: Iterable[str],
         scopes: Sequence[str],
         limit: int = 50,
+        telling: str = "",
     ) -> list[Record]:
         """Return live records of *scopes* that could say the same as, or the contrary of, something with these marks.
 
-        Of those that share a word of the title, and of those that share a claim or a path, at most *limit* each.
+        Of those that share a word of the title, of those that say anywhere what *telling* asks for, and of those that
+        share a claim or a path, at most *limit* each.
         """
         wanted = [("claim", key) for key in claims] + [("impact", path) for path in impact]
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
-        if expression:
+        here = " OR ".join(map(scope_term, scopes))
+        for asked in filter(None, (expression and f"title : ({expression})", telling)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
-            here = " OR ".join(map(scope_term, scopes))
-            values += [f"(title : ({expression})) AND tags : ({here})", limit]
+            values += [f"({asked}) AND tags : ({here})", limit]
         for facet, value in wanted:
             live = f"r.scope IN ({marks(scopes)}) AND r.status IN ({marks(LIVE)})"
             shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"

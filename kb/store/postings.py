@@ -6,14 +6,14 @@ many terms as `ENOUGH` rows allow, and the others are looked up for the best of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kb.record import Record
 from kb.store.rows import ALL, Filter, marks, where
 from kb.text import stem
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.weighing import SCALE, key, rarity, vocabulary, weights
+from kb.weighing import SCALE, key, rarity, spellings, vocabulary, weights
 
 if TYPE_CHECKING:
     from kb.store.connection import Connection
@@ -25,8 +25,14 @@ CANDIDATES = 200
 """Records whose score is reckoned with every term."""
 
 
+_SORTED, _NO_LIMIT = 8, -1
+"""So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted."""
+
 _MOST = 30_000
 """Values that one statement takes."""
+
+_ALL = -1
+"""No term: what stands for every record."""
 
 _COUNTED = "SELECT count(*) FROM postings WHERE t = ?"
 
@@ -54,31 +60,50 @@ class Postings:
     def __init__(self, db: Connection) -> None:
         """Take the table as it is."""
         self._db = db
+        self._state: tuple[int, int] = (-1, -1)
+        self._counts: dict[int, int] = {}
 
-    def add(self, n: int, record: Record) -> None:
-        """Let the row *n* be found by the terms of *record*."""
-        rows = [(term, n, weight) for term, weight in weights(record).items()]
-        self._db.executemany("INSERT INTO postings VALUES (?, ?, ?)", rows)
-        words = [(word,) for word in sorted(vocabulary(record))]
-        self._db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", words)
-
-    def remove(self, n: int, record: Record) -> None:
-        """Let the row *n*, which was added as *record*, be found no more."""
-        self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", [(term, n) for term in weights(record)])
+    def change(self, n: int, known: Record | None, record: Record | None) -> None:
+        """Let the row *n*, so far found by the terms of *known*, be found by those of *record*; None has none."""
+        before = weights(known) if known else {}
+        after = weights(record) if record else {}
+        gone = [(term, n) for term in before.keys() - after.keys()]
+        new = [(term, n, weight) for term, weight in after.items() if before.get(term) != weight]
+        self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", gone)
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", new)
+        for table, said in (("vocabulary", vocabulary), ("spellings", spellings)):
+            words = (said(record) if record else set()) - (said(known) if known else set())
+            values = [(word,) for word in sorted(words)]
+            self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", values)
 
     def frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """Return in how many records each of *words*, or another form of it, stands."""
-        return {word: self._db.execute(_COUNTED, (key(stem(word)),)).fetchone()[0] for word in words}
+        counted = self._counted()
+        return {word: counted(key(stem(word))) for word in words}
 
     def known(self, asked: Mapping[str, float]) -> list[Term]:
         """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
-        (total,) = self._db.execute("SELECT count(*) FROM records").fetchone()
+        counted = self._counted()
+        total = counted(_ALL)
         found = []
         for term, weight in asked.items():
-            (frequency,) = self._db.execute(_COUNTED, (key(term),)).fetchone()
-            if frequency:
+            if frequency := counted(key(term)):
                 found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
         return sorted(found, key=lambda term: (-term.worth, term.term))
+
+    def _counted(self) -> Callable[[int], int]:
+        """Return what tells in how many records a term stands: a question asks that of a term more than once."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        state = (version, self._db.total_changes)
+        if state != self._state or len(self._counts) > _MOST:
+            self._state, self._counts = state, {}
+        return self._count
+
+    def _count(self, term: int) -> int:
+        if term not in self._counts:
+            statement, values = (_COUNTED, (term,)) if term != _ALL else ("SELECT count(*) FROM records", ())
+            (self._counts[term],) = self._db.execute(statement, values).fetchone()
+        return self._counts[term]
 
     def spelled_like(self, word: str, slips: int) -> list[str]:
         """Return the words, of some record once, that begin as *word* does and are as long but for *slips* letters."""
@@ -127,16 +152,17 @@ class Postings:
 
     def _sums(self, terms: Sequence[Term], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
-        asked = ", ".join("(?, ?)" for _ in terms)
-        rows = self._db.execute(
-            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score"
-            " FROM asked a CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC",
-            [each for term in terms for each in (key(term.term), term.worth)],
-        )
         found: list[tuple[int, int]] = []
-        while chunk := list(islice(rows, 2 * limit)):
-            found += self._wanted(chunk, wanted)
-            if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+        for most in (_SORTED * limit, _NO_LIMIT):
+            found = []
+            read = 0
+            rows = self._scored(terms, most)
+            while chunk := list(islice(rows, 2 * limit)):
+                read += len(chunk)
+                found += self._wanted(chunk, wanted)
+                if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+                    break
+            if chunk or read < most:
                 break
         if len(found) <= limit:
             return dict(found)
@@ -146,6 +172,18 @@ class Postings:
         first = f"SELECT n FROM records WHERE n IN ({marks(equal)}) ORDER BY path LIMIT ?"
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}
+
+    def _scored(self, terms: Sequence[Term], most: int) -> Iterator[tuple[int, int]]:
+        """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
+        if len(terms) == 1:
+            statement = "SELECT n, w * ? AS score FROM postings WHERE t = ? ORDER BY score DESC LIMIT ?"
+            return self._db.execute(statement, (terms[0].worth, key(terms[0].term), most))
+        asked = ", ".join("(?, ?)" for _ in terms)
+        return self._db.execute(
+            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
+            " CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC LIMIT ?",
+            [*(each for term in terms for each in (key(term.term), term.worth)), most],
+        )
 
     def _wanted(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
         """Return those of *rows* whose records are *wanted*: a record is long, so few are looked at."""

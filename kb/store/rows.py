@@ -28,6 +28,9 @@ CREATE INDEX records_titles ON records (scope, status, day, id, title, same);
 CREATE VIRTUAL TABLE words USING fts5(title, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2');
 CREATE TABLE postings (t INTEGER, n INTEGER, w INTEGER NOT NULL, PRIMARY KEY (t, n)) WITHOUT ROWID;
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE spellings (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE passages (digest INTEGER, n INTEGER, waits INTEGER NOT NULL, PRIMARY KEY (digest, n)) WITHOUT ROWID;
+CREATE INDEX passages_waiting ON passages (n) WHERE waits;
 CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NULL, rest TEXT NOT NULL);
 CREATE INDEX facets_value ON facets (facet, value);
 CREATE INDEX facets_n ON facets (n);
@@ -46,13 +49,6 @@ SCHEMA = zlib.crc32(TABLES.encode() + b"3") & 0x7FFFFFFF
 def scope_term(scope: str) -> str:
     """Return the term that the words of a record of *scope* have while it is live, beside its tags."""
     return f"xscope{zlib.crc32(scope.encode()):08x}"
-
-
-class Found(NamedTuple):
-    """A record and how well the index finds it answers: the lower the better (bm25)."""
-
-    record: Record
-    score: float
 
 
 class Filter(NamedTuple):

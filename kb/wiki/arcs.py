@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kb.record import LIVE
-from kb.wiki.elements import Html, element, to
+from kb.wiki.elements import Html, element, inside, to
+from kb.wiki.graph import ALONG_TIME
 from kb.wiki.labels import STATUSES, mark, status_word, title_of
 from kb.wiki.whole import Wiki
 from kb.words import say
@@ -31,7 +32,8 @@ def arcs(wiki: Wiki) -> Html:
     ]
     label = wiki.word(say("The latest decisions, each joined to the one it replaced"))
     drawing = element("svg", *drawn, viewBox=f"0 0 {width} {HEIGHT}", role="group", aria_label=label)
-    return element("div", drawing, class_="kb-arcs", tabindex="0", role="region", aria_label=label)
+    shown = element("div", drawing, class_="kb-arcs", tabindex="0", role="region", aria_label=label)
+    return inside(shown, element("p", element("a", wiki.word(say("All of them, along the time")), href=to(ALONG_TIME))))
 
 
 def _chosen(wiki: Wiki) -> list[int]:

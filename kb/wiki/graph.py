@@ -17,6 +17,8 @@ from kb.wiki.whole import Page, Wiki
 from kb.words import say
 
 GRAPH, DATA = "graph.md", "graph-data.js"
+ALONG_TIME = f"{GRAPH}#time"
+"""The map with its records along the time: the script knows it by the anchor."""
 SHARED = 8
 """A path of more records than this joins none of them: it would join everything."""
 Edge = tuple[int, int, str]
@@ -31,6 +33,7 @@ def graph_page(wiki: Wiki) -> Page:
         "div",
         element("a", wiki.word(say("The data of this map")), href=to(DATA), class_="kb-graph-data"),
         class_="kb-graph",
+        id="time",
     )
     return Page(GRAPH, (f"# {title}", plain(wiki.word(said)), box, _counts(wiki)), listing=True, name=title)
 

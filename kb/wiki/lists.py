@@ -8,6 +8,7 @@ from functools import partial
 
 from kb.kinds import kind_label
 from kb.text import one_line
+from kb.wiki.arcs import arcs
 from kb.wiki.elements import Html, closed, element, inside, opened, to
 from kb.wiki.labels import badge, items, joined, record_link, scope_label, tag_links
 from kb.wiki.listing import Group, Listing
@@ -36,7 +37,7 @@ def list_drafts(wiki: Wiki, stamps: Stamps) -> Iterator[Draft]:
         yield from _sheets(stamps, listed, scope_label(wiki, scope), scope=scope)
     yield from _sheets(stamps, wiki.statuses, wiki.word(say("By status")))
     yield from _sheets(stamps, wiki.tags, wiki.word(say("Tags")))
-    yield from _sheets(stamps, wiki.months, wiki.word(say("Timeline")))
+    yield from _sheets(stamps, wiki.months, wiki.word(say("Timeline")), arcs(wiki))
     yield from _sheets(stamps, wiki.paths, wiki.word(say("Impact paths")))
 
 
@@ -74,20 +75,24 @@ def explored(preset: Mapping[str, str], *shown: str, is_open: bool = False) -> H
     )
 
 
-def _sheets(stamps: Stamps, listed: Listing, title: str, **preset: str) -> Iterator[Draft]:
-    """Yield the pages of one list; *preset* says what its records have in common."""
+def _sheets(stamps: Stamps, listed: Listing, title: str, before: Html | None = None, **preset: str) -> Iterator[Draft]:
+    """Yield the pages of one list, *before* which something may stand; *preset* says what its records share."""
     for number, groups in enumerate(listed.sheets):
         rows = [(group.label, stamps.rows(group.places)) for group in groups]
+        first = None if number else before
         contents = () if number else (listed.counts, listed.uris)
-        made_of = stamp(title, len(listed.sheets), contents, rows)
-        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps.wiki, listed, title, number, preset))
+        made_of = stamp(title, len(listed.sheets), contents, rows, first)
+        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps, listed, title, number, first, preset))
 
 
-def _sheet(wiki: Wiki, listed: Listing, title: str, number: int, preset: Mapping[str, str]) -> Page:
+def _sheet(
+    stamps: Stamps, listed: Listing, title: str, number: int, before: Html | None, preset: Mapping[str, str]
+) -> Page:
     last = len(listed.sheets)
     heading = f"{title} ({number + 1}/{last})" if last > 1 else title
     parts: list[str] = [
         f"# {plain(heading)}",
+        *([before] if before else []),
         opened("div", class_="kb-explore", data_preset=json.dumps(preset, ensure_ascii=False)),
         opened("div", class_="kb-static"),
     ]
@@ -95,8 +100,8 @@ def _sheet(wiki: Wiki, listed: Listing, title: str, number: int, preset: Mapping
         parts.append(_contents(listed))
     for group in listed.sheets[number]:
         parts += [f"## {plain(group.label)}"] if group.label else []
-        parts.append(_table(wiki, group))
-    parts += [_pager(wiki, listed, number)] if last > 1 else []
+        parts.append(_table(stamps, group))
+    parts += [_pager(stamps.wiki, listed, number)] if last > 1 else []
     parts += [closed("div"), closed("div")]
     return Page(listed.uri_of(number), tuple(parts), listing=True, name="" if number else title)
 
@@ -109,10 +114,11 @@ def _contents(listed: Listing) -> Html:
     return element("p", joined(" · ", links), class_="kb-contents")
 
 
-def _table(wiki: Wiki, group: Group) -> Html:
+def _table(stamps: Stamps, group: Group) -> Html:
+    wiki = stamps.wiki
     words = (say("Status"), say("Record"), say("Scope"), say("Date"), say("Tags"))
     head = element("tr", *(element("th", wiki.word(word)) for word in words))
-    body = element("tbody", *(_row(wiki, place) for place in group.places))
+    body = element("tbody", *(stamps.row(place, _row) for place in group.places))
     return element("table", element("thead", head), body, data_kb_list="1")
 
 

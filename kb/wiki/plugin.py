@@ -356,7 +356,8 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
 
 
 def _write(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if not os.path.isdir(os.path.dirname(path)):
+        os.makedirs(os.path.dirname(path))
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 

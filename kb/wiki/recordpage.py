@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from kb.kinds import kind_label, section_label
-from kb.record import GLOBAL, LIVE, Record, Reference, Section, aliases_of
+from kb.record import FIXED_BY, GLOBAL, LIVE, REGRESSION_TEST, Record, Reference, Section, aliases_of
 from kb.short import short
 from kb.text import normalise, one_line
 from kb.wiki.elements import Html, closed, element, inside, opened, to
@@ -228,11 +228,27 @@ def _facts(wiki: Wiki, place: int) -> Html:
         (say("Claims"), joined(", ", (element("code", f"{key}: {value}") for key, value in record.claims.items()))),
         (say("Occurrences"), inside(str(record.occurrences) if record.occurrences > 1 else "")),
         (say("Sources"), joined(", ", _sources(wiki, record))),
+        (say("Fixed by"), _fix(wiki, record)),
+        (say("Regression test"), _told(record, REGRESSION_TEST)),
         (say("Former ids"), inside(", ".join(aliases_of(record.extra)))),
         (say("File"), element("code", record.path) if record.path else Html("")),
     ]
     shown = [element("tr", element("th", wiki.word(label)), element("td", cell)) for label, cell in rows if cell]
     return element("table", element("tbody", *shown)) if shown else Html("")
+
+
+def _told(record: Record, key: str) -> Html:
+    """Return what the front says under *key*, which only some records have."""
+    value = one_line(str(record.extra.get(key) or ""))
+    return element("code", value) if value else Html("")
+
+
+def _fix(wiki: Wiki, record: Record) -> Html:
+    """Return the commit that has done away with a pitfall, leading to it where the code host is known."""
+    shown = _told(record, FIXED_BY)
+    place, found, _ = (wiki.told.story.code if wiki.told.story else {}).get(record.scope, "").partition("/blob/HEAD/")
+    address = f"{place}/commit/{quote(str(record.extra.get(FIXED_BY)), safe='')}"
+    return element("a", shown, href=address) if shown and found else shown
 
 
 def _sources(wiki: Wiki, record: Record) -> Iterable[Html]:

@@ -14,6 +14,7 @@ from kb.record import LIVE, Candidate, Record
 from kb.text import clip
 from kb.words import Said, say
 from kb.writing.choice import Choice
+from kb.writing.glance import are_near
 from kb.writing.lexicon import OPPOSITE_OF, RIVAL_ROWS, RIVALS, UNITS
 from kb.writing.statement import Statement, statement, under
 from kb.writing.terms import sentences
@@ -33,26 +34,60 @@ _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
 
 def contradiction(candidate: Candidate, record: Record) -> Said | None:
-    """Return why *candidate* and *record* cannot both hold, or None.
+    """Return why *candidate* and *record* cannot both hold, or None."""
+    return outright(candidate, record) or in_other_words(candidate, record)
+
+
+def outright(candidate: Candidate, record: Record) -> Said | None:
+    """Return why *candidate* and *record* cannot both hold as far as they use the same words, or None.
 
     Only a live record of the same scope can be contradicted (the caller has set `candidate.scope`), and none that the
     candidate replaces or that one of the two says it coexists with.
     """
-    if record.status not in LIVE or record.scope != candidate.scope or _is_settled(candidate, record):
+    if not _may_clash(candidate, record):
         return None
-    clash = _claims(candidate, record)
-    if clash or candidate.kind not in RULING or record.kind not in RULING:
-        return clash
+    claimed = _claims(candidate, record)
+    if claimed or not _rule(candidate, record):
+        return claimed
     shares_paths = _paths_meet(candidate.impact, record.impact)
     new, old = statement(candidate.title), statement(record.title)
-    clash = _clash(old, new, record.id, shares_paths)
-    if clash or not (shares_paths or _speak_of_the_same(new, old)):
-        return clash
+    found = _clash(old, new, record.id, shares_paths)
+    if not found and (shares_paths or _speak_of_the_same(new, old)):
+        found = _in_the_decisions(candidate, record, shares_paths)
+    return found
+
+
+def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) -> Said | None:
     mine = list(_statements(candidate.title, candidate.decision))
     theirs = list(_statements(record.title, record.section("decision")))
-    same_title = set(new.terms) == set(old.terms)
+    same_title = set(statement(candidate.title).terms) == set(statement(record.title).terms)
     clashes = (_clash(old, new, record.id, shares_paths, same_title) for old in theirs for new in mine)
     return next((said for said in clashes if said), None)
+
+
+def in_other_words(candidate: Candidate, record: Record) -> Said | None:
+    """Return the one point in which two decisions differ that are worded freely, or None."""
+    decision = record.section("decision")
+    if not candidate.decision or not decision or not (_rule(candidate, record) and _may_clash(candidate, record)):
+        return None
+    if not are_near(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
+        return None
+    from kb.writing.clash import clash
+    from kb.writing.gist import gist
+
+    found = clash(gist(candidate.title, candidate.decision), gist(record.title, decision))
+    if found is None:
+        return None
+    said = {"duty": _opposed, "number": _numbered, "choice": _chosen}[found.point]
+    return said(clip(found.old, SHOWN), clip(found.new, SHOWN), record.id)
+
+
+def _may_clash(candidate: Candidate, record: Record) -> bool:
+    return record.status in LIVE and record.scope == candidate.scope and not _is_settled(candidate, record)
+
+
+def _rule(candidate: Candidate, record: Record) -> bool:
+    return candidate.kind in RULING and record.kind in RULING
 
 
 def _is_settled(candidate: Candidate, record: Record) -> bool:
@@ -87,6 +122,18 @@ def _clash(old: Statement, new: Statement, record_id: str, shares_paths: bool, s
 
 def _short(one: Statement) -> str:
     return clip(one.text, SHOWN)
+
+
+def _opposed(old: str, new: str, record_id: str) -> Said:
+    return say("“{new}” says the opposite of “{old}” in [{id}]", new=new, old=old, id=record_id)
+
+
+def _numbered(old: str, new: str, record_id: str) -> Said:
+    return say("“{new}” changes a number of “{old}” in [{id}]", new=new, old=old, id=record_id)
+
+
+def _chosen(old: str, new: str, record_id: str) -> Said:
+    return say("“{new}” chooses otherwise than “{old}” in [{id}]", new=new, old=old, id=record_id)
 
 
 # -- claims ---------------------------------------------------------------------------------------
@@ -125,7 +172,7 @@ def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool, sa
     is_whole = _amounts(old) == _amounts(new) and _same_subject(old, new, shares_paths)
     if not is_whole and not (same_title and _leaves_nothing(old, new)):
         return None
-    return say("“{new}” says the opposite of “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
+    return _opposed(_short(old), _short(new), record_id)
 
 
 def _leaves_nothing(one: Statement, other: Statement) -> bool:
@@ -170,7 +217,7 @@ def _changed_number(old: Statement, new: Statement, record_id: str, shares_paths
         return None
     if old.duty != new.duty or not _same_subject(old, new, shares_paths):
         return None
-    return say("“{new}” changes a number of “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
+    return _numbered(_short(old), _short(new), record_id)
 
 
 # -- another choice -------------------------------------------------------------------------------
@@ -180,18 +227,14 @@ def _other_choice(old: Statement, new: Statement, record_id: str, shares_paths: 
     if {"also", "besides"} & (old.marks | new.marks):
         return None
     if _exchanged(old, new):
-        return _chosen(old, new, record_id)
+        return _chosen(_short(old), _short(new), record_id)
     if old.choice is None or new.choice is None:
         return None
     if _turned_down(old.choice, new.choice) or _turned_down(new.choice, old.choice):
         return say("“{new}” turns down what “{old}” in [{id}] chose", new=_short(new), old=_short(old), id=record_id)
     if set(old.terms) == set(new.terms) or not _excludes(old.choice, new.choice, shares_paths):
         return None
-    return _chosen(old, new, record_id)
-
-
-def _chosen(old: Statement, new: Statement, record_id: str) -> Said:
-    return say("“{new}” chooses otherwise than “{old}” in [{id}]", new=_short(new), old=_short(old), id=record_id)
+    return _chosen(_short(old), _short(new), record_id)
 
 
 def _exchanged(old: Statement, new: Statement) -> bool:

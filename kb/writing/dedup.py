@@ -7,14 +7,15 @@ puts something else in the place of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from kb.patterns import regex
 from kb.record import LIVE, Candidate, Record, Similar
 from kb.text import bigrams, normalise, run_terms, runs, word_terms
 from kb.values import NamedTuple
-from kb.writing.contradict import contradiction
+from kb.writing.contradict import RULING, contradiction
+from kb.writing.glance import are_near, likeness
 from kb.writing.lexicon import SENSES
 from kb.writing.statement import Statement, number_amounts, statement
 from kb.writing.terms import stem
@@ -24,6 +25,12 @@ THRESHOLD = 0.8
 
 BODY_AGREEMENT = 0.5
 """Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)."""
+
+FAINT = 0.2
+"""Likeness of title and decision below which two records only share what many share."""
+
+CLOSEST = 6
+"""Records that are read word by word where the titles do not tell; a candidate has hardly ever more near it."""
 
 FACT_TERMS = 24
 """Weighty terms of the longest text that is taken for a further fact: two or three sentences."""
@@ -38,6 +45,8 @@ class Match(NamedTuple):
 
     record: Record
     score: float
+    is_retold: bool = False
+    """True where the titles differ and title and decision together say the same; the score is then theirs."""
 
 
 def score(one: str, other: str) -> float:
@@ -81,11 +90,52 @@ def _dice(first: frozenset[tuple[str, int]], second: frozenset[tuple[str, int]])
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
-def match(candidate: Candidate, records: Iterable[Record], threshold: float = THRESHOLD) -> Match | None:
-    """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record."""
+def match(candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD) -> Match | None:
+    """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
+
+    One with a title like the candidate's comes before one that says the same in other words; a *threshold* of 1 matches
+    nothing.
+    """
+    found = titled_alike(candidate, records, threshold)
+    if found or threshold >= 1:
+        return found
+    told = (retold(candidate, record) for record in closest(candidate, records))
+    return next((m for m in told if m and contradiction(candidate, m.record) is None), None)
+
+
+def titled_alike(candidate: Candidate, records: Iterable[Record], threshold: float) -> Match | None:
+    """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
     near = [Match(record, similarity(candidate.title, record.title, threshold)) for record in records]
     over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
     return next((m for m in over if _agree(candidate, m.record)), None)
+
+
+def closest(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
+    """Return the few *records* whose title and decision share most with the candidate's, the likest first."""
+    if not candidate.decision:
+        return []
+    mine = f"{candidate.title} {candidate.decision}"
+    near = [(_text(record), record) for record in records if record.section("decision")]
+    found = [(likeness(mine, text), record) for text, record in near if are_near(mine, text)]
+    return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
+
+
+def _text(record: Record) -> str:
+    return f"{record.title} {record.section('decision')}"
+
+
+def retold(candidate: Candidate, record: Record) -> Match | None:
+    """Return *record* with how much of each the other says where they say the same in other words."""
+    if not _may_merge(candidate, record):
+        return None
+    from kb.writing.retelling import Telling, agreement
+
+    share = agreement(
+        Telling(candidate.title, candidate.decision, candidate.why),
+        Telling(record.title, record.section("decision"), record.section("why")),
+        rules=candidate.kind in RULING,
+    )
+    return Match(record, share, True) if share else None
 
 
 def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) -> tuple[Similar, ...]:
@@ -105,21 +155,39 @@ def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) 
 
 
 def similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[Similar, ...]:
-    """Return the *n* records whose titles resemble the candidate's most, the likest first; none without a likeness."""
-    found = [Similar(r.id, r.scope, r.title, round(score(candidate.title, r.title), 3)) for r in records]
+    """Return the *n* records that resemble the candidate most, the likest first; none without a likeness.
+
+    The titles tell, or title and decision together where that is more.
+    """
+    found = [Similar(r.id, r.scope, r.title, round(_likeness(candidate, r), 3)) for r in records]
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
+
+
+def _likeness(candidate: Candidate, record: Record) -> float:
+    titles = score(candidate.title, record.title)
+    if not candidate.decision or not record.section("decision"):
+        return titles
+    told = max(titles, likeness(f"{candidate.title} {candidate.decision}", _text(record)))
+    return told if told >= FAINT else 0.0
 
 
 def _agree(candidate: Candidate, record: Record) -> bool:
     """Tell whether all but the titles' likeness speaks for one record."""
     return (
+        _may_merge(candidate, record)
+        and titles_agree(candidate.title, record.title)
+        and bodies_agree(candidate, record)
+        and contradiction(candidate, record) is None
+    )
+
+
+def _may_merge(candidate: Candidate, record: Record) -> bool:
+    """Tell whether *record* is live, of one kind and scope with the candidate, and not named by it."""
+    return (
         record.status in LIVE
         and record.kind == candidate.kind
         and record.scope == candidate.scope
         and record.id not in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with)
-        and titles_agree(candidate.title, record.title)
-        and bodies_agree(candidate, record)
-        and contradiction(candidate, record) is None
     )
 
 

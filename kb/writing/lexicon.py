@@ -35,7 +35,7 @@ MARKS: Mapping[str, str] = {
     "as": "as|as a|as an|作为|作|当作|充当|做|来做|当|用作",
     "as the": "as the|as our|as its",
     "for": "for|用于|用来|来",
-    "over": "over|instead of|rather than|in place of|in preference to|but not|and not|"
+    "over": "replaces|over|instead of|rather than|in place of|in preference to|but not|and not|"
     "而非|而不是|而不用|而不选|不选|不采用|代替|取代|替代|替换|替掉|不再用",
     "is": "is|are|will be|be|was|were|为|是|定为|设为|改为|设置为|调整为|调整到|选定为|=|:",
     "in": "in|with|on|via|through|at|inside|within|在|通过|经|经由",
@@ -67,7 +67,7 @@ WHOLE_WORDS = (
     "及时|以上|以下|以内|可能|能力|性能|功能|智能|由于|自由|理由|路由|来源|未来|来自|选举|筛选|候选|别名|级别|类别|识别|区别|分别|特别|"
     "作者|制作|写作|副作用|当天|应急|无状态|无锁|无关|未知|未读|接口|地址|地区|时间|时区|上传|上线|上游|上限|上下文|后台|后缀|中间件|里程碑|"
     "内存|内网|内部|内容|主键|主机|主题|主干|主线|对象|对外|对账|对内|方向|向量|面向|经验|过期|过滤|过程|通过率|要点|摘要|主从|重要|"
-    "别人|别处|不错|不仅|不只|不断|不管|不论|差不多|不足|不良|不等|不限|合并|并发|并行|改动|改造|设计|设备|等级|等待|类型|属性|特性|一致性|幂等性|就绪|再次|得分|全局|更新|事务|任务|数据|文件|目录|表|列|行"
+    "别人|别处|不错|不仅|不只|不断|不管|不论|差不多|不足|不良|不等|不限|合并|并发|并行|改动|改造|设计|设备|等级|等待|类型|属性|特性|一致性|幂等性|就绪|再次|只读|只写|得分|全局|更新|事务|任务|数据|文件|目录|表|列|行"
 )
 """Chinese words that stand whole although a shorter word of the table is inside."""
 
@@ -112,12 +112,12 @@ SYNONYMS: tuple[str, ...] = (
     "write|writes|written|编写|写",
     "order|orders|订单",
     "user|users|用户",
-    "production|prod|live|生产|线上|生产环境|线上环境",
+    "production|prod|生产|线上|生产环境|线上环境",
     "staging|预发|预发布|预发环境|预发布环境|灰度",
     "development|dev|开发环境|本地开发",
     "at most|no more than|not more than|up to|no later than|maximum|"
-    "最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长",
-    "at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短",
+    "最多|至多|不超过|不多于|不大于|不高于|不晚于|最大|最长|最高",
+    "at least|no less than|not less than|minimum|至少|最少|不少于|不低于|不小于|不早于|最小|最短|最低",
     "window|窗口|窗口期",
     "level|级别",
     "primary key|主键",
@@ -219,7 +219,24 @@ OPPOSITES: tuple[str, ...] = (
     "公开|私有",
     "utc|local time|本地时间",
     "soft|hard",
-    "软删除|物理删除|硬删除",
+    "软删除|逻辑删除||物理删除|硬删除",
+    "gross|net",
+    "clientside|serverside",
+    "客户端渲染|服务端渲染",
+    "manual|automatic",
+    "manually|automatically",
+    "手动|自动",
+    "incremental|full",
+    "增量|全量",
+    "实时|离线",
+    "ascending|descending",
+    "升序|降序",
+    "optin|optout",
+    "whitelist|allowlist||blacklist|denylist",
+    "白名单|黑名单",
+    "mutable|immutable",
+    "stateful|stateless",
+    "有状态|无状态",
 )
 """Words that exclude each other only where all the rest of two statements is the same; `||` joins writings of one."""
 
@@ -245,6 +262,7 @@ ALIASES: Mapping[str, str] = {
     "elastic search": "elasticsearch",
     "gitlab ci cd": "gitlab ci",
     "argon2id": "argon2",
+    "es": "elasticsearch",
 }
 
 REASONS = (

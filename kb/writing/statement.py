@@ -44,7 +44,7 @@ def statement(text: str) -> Statement:
     """Return what *text*, a title or one sentence, states, without the reason it gives; a question rules nothing."""
     found = words(text)
     terms = tuple(dict.fromkeys(word.text for word in found if word.mark in ("term", "undo")))
-    duty, is_explicit = ("", False) if is_question(text) else _duty([word.mark for word in found])
+    duty, is_explicit = ("", False) if is_question(text) else duty_of([word.mark for word in found])
     return Statement(
         text,
         terms,
@@ -97,7 +97,7 @@ _OPPOSITE = {"must": "must not", "may": "must not", "need not": "must", "must no
 _OFF = {"must": "must not", "must not": "must", "may": "need not", "need not": "may"}
 
 
-def _duty(marks: list[str]) -> tuple[str, bool]:
+def duty_of(marks: list[str]) -> tuple[str, bool]:
     """Return what words with *marks* oblige to, and whether they say so expressly; "" where they say two things."""
     said = {mark for mark in marks if mark in ("must", "may", "need not")}
     if len(said) > 1:
@@ -122,10 +122,10 @@ def _numbers(found: list[Word]) -> Iterator[Number]:
             after = found[at + 1] if at + 1 < len(found) else nothing
             unit, factor = UNITS.get(after.text, ("", 1.0))
             earlier = {word.mark for word in found[: max(at - 1, 0)]}
-            yield Number(_amount(word.text, factor), unit, _is_setting(before, after, earlier))
+            yield Number(amount(word.text, factor), unit, is_setting(before, after, earlier))
 
 
-def _is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
+def is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
     """Tell a setting (port 8000, 30 days, two approvals, use Python 3.11) from a name (phase 2, CentOS 7)."""
     if before.text in LABELS:
         return False
@@ -136,6 +136,7 @@ def _is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
     return before.is_name and bool({"use", "must"} & earlier)
 
 
-def _amount(digits: str, factor: float) -> str:
+def amount(digits: str, factor: float) -> str:
+    """Return what *digits* count, in the measure of which one is *factor*."""
     plain = digits.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits) else digits
     return f"{float(plain) * factor:.10g}" if re.fullmatch(r"\d+(?:\.\d+)?", plain) else plain

@@ -9,8 +9,8 @@ from kb.record import Candidate, Record, Section, Similar, Status
 from kb.text import one_line
 from kb.values import NamedTuple
 from kb.words import Said, say
-from kb.writing.contradict import contradiction
-from kb.writing.dedup import match, similar
+from kb.writing.contradict import in_other_words, outright
+from kb.writing.dedup import closest, retold, similar, titled_alike
 
 
 class Decision(NamedTuple):
@@ -33,17 +33,24 @@ class Decision(NamedTuple):
 def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> Decision:
     """Return what to do with *candidate* beside the live records *near* it.
 
-    A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike.
+    A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike. What is
+    worded freely is compared only where the titles tell nothing, the likest record first.
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = similar(candidate, near)
     for record in others:
-        if reason := contradiction(candidate, record):
+        if reason := outright(candidate, record):
             return Decision("conflict", record, reason, alike)
-    same = match(candidate, others, threshold)
-    if same:
+    if same := titled_alike(candidate, others, threshold):
         reason = say("says the same as [{id}], titles {score} alike", id=same.record.id, score=f"{same.score:.2f}")
         return Decision("merge", same.record, reason, alike)
+    for record in closest(candidate, others):
+        if reason := in_other_words(candidate, record):
+            return Decision("conflict", record, reason, alike)
+        if threshold < 1 and (same := retold(candidate, record)):
+            score = f"{same.score:.2f}"
+            reason = say("says the same as [{id}] in other words, {score} of them", id=same.record.id, score=score)
+            return Decision("merge", same.record, reason, alike)
     return Decision("create", similar=alike)
 
 

@@ -68,7 +68,7 @@ $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders l
         "id": "D001",
         "scope": "global",
         "title": "Use PostgreSQL for orders",
-        "score": 0.513
+        "score": 0.571
       }
     ],
     "branch": "kb/review/D002-use-mongodb-for-orders",

@@ -13,7 +13,7 @@ conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 2>           large impact: architecture
 2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-use-mongodb-for-orders
-2>           ≈ 0.51 [D001] Use PostgreSQL for orders
+2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D002
 ? 4
 
@@ -87,7 +87,7 @@ conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 2>           large impact: architecture
 2>           ⎇ kb/review/D002-use-mongodb-for-orders
-2>           ≈ 0.51 [D001] Use PostgreSQL for orders
+2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D002
 ? 4
 

@@ -13,7 +13,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           影响大：architecture
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           ⎇ kb/review/D002-采用-flask-作为后端框架
-2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
+2>           ≈ 0.86 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D002
 ? 4
 
@@ -93,7 +93,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           此前已有人否决过，见 refs/kb/rejected/D002-采用-flask-作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：architecture
-2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
+2>           ≈ 0.86 [D001] 使用 FastAPI 作为后端框架
 2>           → 先与对方商量，再运行：kb edit D001
 ? 3
 

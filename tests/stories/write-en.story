@@ -59,7 +59,7 @@ appended  [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 2>           says the same as [D001], titles 0.89 alike
 2>           repeated: seen at least 2 times
 2>           large impact: architecture
-2>           ≈ 0.89 [D001] Use PostgreSQL for orders
+2>           ≈ 1.00 [D001] Use PostgreSQL for orders
 
 % A contradiction becomes a review; main stays as it is.
 $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --why "The schema changes every week" --area architecture
@@ -69,7 +69,7 @@ conflict  [D004] Use MongoDB for orders  content/anchors/global/D004-use-mongodb
 2>           large impact: architecture
 2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D004-use-mongodb-for-orders
-2>           ≈ 0.51 [D001] Use PostgreSQL for orders
+2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D004
 ? 4
 

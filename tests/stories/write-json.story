@@ -85,7 +85,7 @@ conflict  [D002] Keep sessions in Memcached  content/anchors/global/D002-keep-se
 2>           large impact: architecture
 2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-keep-sessions-in-memcached
-2>           ≈ 0.47 [D001] Use Redis for the session cache
+2>           ≈ 0.57 [D001] Use Redis for the session cache
 2>           → decide it: kb review show D002
 ? 4
 

@@ -43,7 +43,7 @@ $ kb write --kind 约束 --title "输出必须脱敏" --decision "返回给用�
 2>           重复出现：见于 2 个会话
 2>           影响大：security（“脱敏”）
 2>           影响大：compliance（“监管”）
-2>           ≈ 0.83 [C001] 所有输出必须脱敏
+2>           ≈ 0.94 [C001] 所有输出必须脱敏
 
 % 矛盾
 $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision "后端统一使用 Flask" --why "团队更熟悉" --area architecture
@@ -53,7 +53,7 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           影响大：architecture
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           ⎇ kb/review/D003-采用-flask-作为后端框架
-2>           ≈ 0.54 [D001] 使用 FastAPI 作为后端框架
+2>           ≈ 0.86 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D003
 ? 4
 

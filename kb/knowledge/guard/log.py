@@ -6,12 +6,14 @@ import contextlib
 import os
 
 from kb.errors import KbError
-from kb.knowledge.session.running import safe_id
+from kb.knowledge.names import safe_id
 from kb.store.files import unwaited
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
 
 FILE = "guard.log"
@@ -85,6 +87,10 @@ class Log:
                 os.close(file)
             return True
         return False
+
+    def quiet(self) -> dict[str, Any]:
+        """Return what was said for the hooks to come since the last prompt; {} for nothing."""
+        return (self.session and self._kb.state.load(*self._place, QUIET)) or {}
 
     def keep_quiet(self, about: dict[str, object]) -> None:
         """Say for the hooks to come until the next prompt when nothing is to be said."""

@@ -10,13 +10,13 @@ from kb.errors import BadInput
 from kb.guarding import guard
 from kb.guarding.calls import touched
 from kb.guarding.risk import FILE as RISK_FILE
-from kb.guarding.risk import PATTERNS, Risk, covers, level
+from kb.guarding.risk import PATTERNS, Level, Risk, level, text_of
 from kb.guarding.touched import Call, Place, patched
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
 from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, whose
-from kb.patterns import regex
-from kb.record import Record, Status
+from kb.patterns import DOTALL, IGNORECASE, regex
+from kb.record import GLOBAL, Status
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 _LARGEST = 2_000_000
 """Bytes of a patch that are read."""
+_ASKED_ABOUT = 20
+"""Paths of one call for which constraints are looked up."""
 _CHANGES = regex(
     r"\.?write|append|unlink|\bremove|\brename|replace\(|rmtree|truncate|\bcopy\w*\(|\bmove\w*\(|delete|\bmv\b|\brm\b|>|"
     r"open\([^)]*,\s*(?:mode\s*=\s*)?['\"][rwaxb+]*[wax+]|open\(.{0,20}['\"]\s*[>+]",
-    2 | 16,
+    IGNORECASE | DOTALL,
 )
 """What a program that changes files says."""
 _WORDS = regex(r"[^\W\d_]{3,}")
@@ -122,7 +124,7 @@ def _step(kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: S
         if any(inside(os.path.realpath(path), read) for path in wanted for read in reads if os.path.isfile(read)):
             return None
         return say("read {path}", path=_short(wanted[0], ground))
-    if reads or not kb.fresh(thorough=False).count(Filter(statuses=(Status.ACCEPTED, Status.PROPOSED))):
+    if reads or not kb.fresh(thorough=False).titles([kb.project(ground.folder), GLOBAL], 1):
         return None
     words = [word for word in _WORDS.findall(paths[0] if paths else "") if word.lower() not in _COMMON]
     return say("run: {command}", command=" ".join(["kb hint t1", *(f"-k {word}" for word in words[-3:])]))
@@ -130,6 +132,33 @@ def _step(kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: S
 
 def _short(path: str, ground: Grounds) -> str:
     return os.path.relpath(path, ground.project) if inside(path, ground.project) else path
+
+
+class Standing(NamedTuple):
+    """How the guard stands in a folder."""
+
+    mode: str
+    notice: Said | None
+    read: tuple[str, ...]
+    """What must have been read, any of these files; () for any record."""
+    risks: tuple[tuple[str, Level], ...]
+    """The paths that were asked about, each with its risk."""
+
+
+def standing(kb: KnowledgeBase, folder: str, paths: Sequence[str] = ()) -> Standing:
+    """Return how the guard stands in *folder*, and what it thinks of writing each of *paths*; raise BadRisk."""
+    from kb.knowledge.guard.settings import settings_at
+
+    settings, ground = settings_at(kb.root), grounds(kb, folder)
+    mode = guard.mode_of(kb.environment.get(guard.MODE), kb.config.guard)
+    read = tuple(_short(path, ground) for path in _wanted(kb, ground, settings))
+    there = [(path, in_project([os.path.join(ground.folder, path)], ground)) for path in paths]
+    return Standing(mode.name, mode.notice, read, tuple((path, level(inside, settings)) for path, inside in there))
+
+
+def settings_text() -> str:
+    """Return `risk.yaml` with the defaults, every key with its meaning."""
+    return text_of()
 
 
 # -- who may write -----------------------------------------------------------------------------------
@@ -152,6 +181,8 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
                 return guard.kept(_short(path, ground), "block").in_language(language)
     if not is_free and (named := _named_by_script(call, ground)):
         return guard.kept(named, "script").in_language(language)
+    if call.decides:
+        return guard.decides(call.decides).in_language(language)
     return _settings_asked(kb, call, ground)
 
 
@@ -199,6 +230,10 @@ def _stands_in(name: str, text: str) -> bool:
 
 def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: Log, *, many: bool) -> list[Decision]:
     """Return what is said of writing the paths *written*: what should have been read, and the constraints on them."""
+    kept = log.quiet()
+    patterns = kept.get("patterns", []) if kept.get("project") == ground.project else [""]
+    if kept.get("settled") is True and not any(_may_be_about(path, patterns) for path in written):
+        return []  # it has spoken for this prompt
     language = kb.config.language
     mode = guard.mode_of(kb.environment.get(guard.MODE), kb.config.guard)
     try:
@@ -222,51 +257,45 @@ def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: 
     if ruling.permission == DENY or (ruling.permission and is_first):
         said.append(ruling.in_language(language))
     constraints = _constraints(kb, ground)
-    said.append(_quoted(kb, constraints, written, log))
-    patterns = sorted({_literal(path) for record in constraints for path in record.impact})
+    patterns = sorted({_literal(path) for path in kb.fresh(thorough=False).impacts(constraints)})
+    said.append(_quoted(kb, constraints, [path for path in written if _may_be_about(path, patterns)], log))
     settled = step is None or mode.name != guard.BLOCK
     log.keep_quiet({"settled": settled, "prompt": log.prompt, "patterns": patterns, "project": ground.project})
     return said
 
 
-def _constraints(kb: KnowledgeBase, ground: Grounds) -> list[Record]:
-    """Return the accepted constraints of the project that say which paths they are about."""
+def _constraints(kb: KnowledgeBase, ground: Grounds) -> Filter:
+    """Return what asks for the accepted constraints of the project."""
     project = kb.project(ground.folder)
-    wanted = Filter(kinds=("constraint",), scopes=tuple({project, "global"}), statuses=(Status.ACCEPTED,))
-    return [record for record in kb.fresh(thorough=False).records(wanted) if record.impact]
+    return Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
 
 
-def _quoted(kb: KnowledgeBase, constraints: Sequence[Record], written: Sequence[str], log: Log) -> Decision:
+def _quoted(kb: KnowledgeBase, constraints: Filter, written: Sequence[str], log: Log) -> Decision:
     """Quote the constraints on what is written, each once in a session."""
     known = set(log.ever(QUOTED))
-    found = [
-        record for record in constraints
-        if record.uid not in known and any(_is_about(record, path) for path in written)
-    ]  # fmt: skip
+    on_paths = [
+        (path, kb.index.records(constraints._replace(path=path.rstrip("/")))) for path in written[:_ASKED_ABOUT]
+    ]
+    found = {record.uid: record for _, records in on_paths for record in records if record.uid not in known}
     if not found:
         return Decision()
     from kb.reading.hints import prompt_hint
 
-    hint = prompt_hint(found, kb.config)
+    hint = prompt_hint(list(found.values()), kb.config)
     for record in hint.shown:
         log.add(QUOTED, record.uid)
-    head = kb.words(say("kb: what holds for {path}:", path=written[0]))
+    about = next(path for path, records in on_paths if any(record.uid in found for record in records))
+    head = kb.words(say("kb: what holds for {path}:", path=about))
     return Decision(context=f"{head}\n{hint.text}") if hint.text else Decision()
 
 
-def _is_about(record: Record, path: str) -> bool:
-    return any(covers("/" + bare.lstrip("/"), path) for impact in record.impact if (bare := _bare(impact)))
-
-
-def _bare(path: str) -> str:
-    """Return an impact path without what names a line in it; "" for an address and for what leads out."""
-    bare = _LINE.sub("", path.strip().replace("\\", "/")).removeprefix("./").rstrip("/")
-    return "" if "://" in path or bare.startswith(("/", "~", "..")) else bare
-
-
-_LINE = regex(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
+def _may_be_about(path: str, patterns: Sequence[str]) -> bool:
+    return path.casefold().startswith(tuple(patterns))
 
 
 def _literal(path: str) -> str:
     """Return the beginning of an impact path that no wildcard stands in, in small letters."""
-    return regex(r"[*?\[]").split(_bare(path), 1)[0].casefold()
+    return _WILD.split(path, maxsplit=1)[0].rstrip("/").casefold()
+
+
+_WILD = regex(r"[*?\[]")

@@ -13,6 +13,9 @@ from kb.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
+_WIDER = 30
+"""So many times more answers are looked through where too few of them are the agent's."""
+
 
 def asked(
     kb: KnowledgeBase, query: str, *, wanted: Filter, project: str, limit: int, commit: str = "", agent: str = ""
@@ -25,6 +28,6 @@ def asked(
         while True:
             found = explained(kb, query, wanted=wanted, project=project, limit=most, index=index)
             answers = [one for one in found.answers if paths is None or one.record.path in paths]
-            if len(answers) >= limit or len(found.answers) < most:
+            if len(answers) >= limit or len(found.answers) < most or not paths:
                 return found._replace(answers=answers[:limit])
-            most *= 4
+            most *= _WIDER

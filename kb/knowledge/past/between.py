@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from kb.checking import changes as changing
 from kb.checking.changes import Change
 from kb.knowledge.lines.revisions import changed_between, records_at
-from kb.knowledge.past.standing import records_of
+from kb.knowledge.past.standing import index_at
 from kb.record import Record, Status
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -44,7 +46,8 @@ class Between(NamedTuple):
 
 def between(kb: KnowledgeBase, older: str, newer: str) -> Between:
     """Return what became of the records from commit *older* ("": nothing) to commit *newer*, by what and by id."""
-    world = {changing.identity(record): record for record in records_of(kb, newer)}
+    with contextlib.closing(index_at(kb, newer)) as index:
+        world = {changing.identity(record): record for record in index.records()}
     if older:
         paths = changed_between(kb, older, newer)
         found = records_at(kb, {(commit, path) for commit in (older, newer) for path in paths})

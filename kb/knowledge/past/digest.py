@@ -6,8 +6,10 @@ import contextlib
 import json
 from datetime import date
 
+from kb.checking import drift
 from kb.checking.findings import Finding
-from kb.knowledge.checkup import check
+from kb.checking.rules import found
+from kb.knowledge import checkup
 from kb.knowledge.lines.revisions import commit_of
 from kb.knowledge.past.between import Between, between
 from kb.knowledge.past.when import begin_of
@@ -15,7 +17,6 @@ from kb.knowledge.recall.hints import USES
 from kb.knowledge.review.branches import Review
 from kb.knowledge.review.standing import judged
 from kb.record import Record, Status
-from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 YOUNG = 30
 """Days a record is given before it is told that nobody was handed it."""
-_WAITING = ("stale", "unsettled")
-"""The rules of `kb check` that say what a person is to look at again."""
 
 
 class Digest(NamedTuple):
@@ -46,9 +45,12 @@ def digest(kb: KnowledgeBase, since: str) -> Digest:
     """Return what happened since the ISO day *since*, and what waits."""
     newest = commit_of(kb, "HEAD")
     changes = between(kb, begin_of(kb, since), newest)
-    waiting = tuple(finding for finding in check(kb) if finding.rule in _WAITING)
+    records = kb.records()
+    known = {record.path: record for record in records}
+    looked = checkup.looked(kb, (one._replace(record=known.get(one.path)) for one in checkup.sources(kb)))
+    waiting = tuple(found(looked, (drift.stale_records, drift.old_records)))
     first, handed = _handed(kb)
-    unused = [record for record in kb.records(Filter(statuses=(str(Status.ACCEPTED),))) if record.uid not in handed]
+    unused = [record for record in records if record.status == Status.ACCEPTED and record.uid not in handed]
     old = tuple(record for record in unused if _age(record, kb.today()) > YOUNG) if first else ()
     return Digest(since, changes, tuple(judged(kb, kb.reviews())), waiting, old, first)
 

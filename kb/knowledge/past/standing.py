@@ -67,12 +67,6 @@ def record_at(kb: KnowledgeBase, commit: str, name: str, *, scope: str = "") -> 
     return record, decode(kb.repository.blob(commit, record.path) or b"", record.path)
 
 
-def records_of(kb: KnowledgeBase, commit: str) -> list[Record]:
-    """Return all records as they stood at *commit*, without an index; those that cannot be read are left out."""
-    files = _files(kb, commit) if commit else {}
-    return list(_read(kb, files).values())
-
-
 def _files(kb: KnowledgeBase, commit: str) -> dict[str, str]:
     """Return path and blob of the record files of *commit*."""
     folders = tuple(f"{folder}/" for folder in kb.index.folders)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
+from kb.config import NO_MODEL
+from kb.knowledge import fresh
 from kb.knowledge.recall import finding, successors
 from kb.reading import rank, synonyms
 from kb.reading.intent import IDENTITY, STRATEGIES, understood
@@ -20,7 +23,7 @@ from kb.templates import FOLDER
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE
-from kb.words import Said
+from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -42,7 +45,7 @@ class Answer(NamedTuple):
     snippet: str
     """The words around the first match, each match between « and »."""
     note: Said | str = ""
-    """What to know of it: that it replaces another record found."""
+    """What to know of it: that it replaces another record found, or was found by meaning alone."""
     parts: Mapping[str, float] = {}
     """What the score is made of: parts that are added, and factors ("×…")."""
 
@@ -55,6 +58,8 @@ class Explained(NamedTuple):
     terms: tuple[tuple[str, int, float], ...]
     """Term, the number of records it stands in, and what it counts."""
     answers: list[Answer]
+    ran: Said | str = ""
+    """Which ways of searching took part; "" where no words were looked for."""
 
 
 def explained(
@@ -67,15 +72,27 @@ def explained(
     words), and where that is no answer yet, those with some of the terms. Without a query, all that are wanted.
     *index*: another than that of today.
     """
-    index = index or kb.fresh()
+    if index is not None:
+        return _explained(kb, index, query, wanted, project, limit)
+    is_quick = fresh.looked_lately(kb)
+    found = _explained(kb, kb.fresh(thorough=not is_quick), query, wanted, project, limit)
+    if is_quick and not all(kb.index.is_current(answer.record.path) for answer in found.answers):
+        found = _explained(kb, kb.fresh(), query, wanted, project, limit)
+    return found
+
+
+def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, project: str, limit: int) -> Explained:
     query = one_line(query)
     what = understood(query)
     plan = what.strategy
     terms: tuple[Term, ...] = ()
+    ran: Said | str = ""
     best = _newest(index, _profile(wanted))[:limit] if plan.only else []
     if not best and query.strip():
-        terms, hits = finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb))
-        best = rank.ranked(hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)[:limit]
+        (terms, hits), ran = _found(kb, index, query, wanted, limit)
+        best = rank.ranked(hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
+        best, reranked = _reranked(kb, query, best)
+        best, ran = best[:limit], say("{ran}, {reranked}", ran=ran, reranked=reranked) if reranked else ran
         if what.weak_identity and len(best) < FEW:
             known = {hit.record.path for hit in best}
             broad = [hit for hit in _newest(index, _profile(wanted)) if hit.record.path not in known]
@@ -84,11 +101,36 @@ def explained(
         best = _newest(index, wanted)[:limit]
     adding = wanted._replace(scopes=()) == ALL
     answers = [
-        Answer(hit.record, round(hit.score, 4), snippet(_text(hit.record), query).marked("«", "»"), note, hit.parts)
+        Answer(
+            hit.record,
+            round(hit.score, 4),
+            snippet(_text(hit.record), query).marked("«", "»"),
+            note or _by_meaning_alone(hit),
+            hit.parts,
+        )
         for hit, note in successors.before(index, best, adding=adding)
     ]
     said = tuple((term.term, term.frequency, term.worth / SCALE) for term in terms)
-    return Explained(what.intent, plan.name, said, answers[:limit])
+    return Explained(what.intent, plan.name, said, answers[:limit], ran)
+
+
+def _found(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, limit: int) -> tuple[finding.Found, Said]:
+    """Return what words find, with the help of vectors where the settings name an embedder; and what took part."""
+    if kb.config.embedder == NO_MODEL:
+        return finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb)), say("lexical")
+    from kb.knowledge.recall.meaning import Asked
+
+    asked = Asked(kb, index, query, wanted)
+    found = finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb), meaning=asked.meaning)
+    return found, asked.ran
+
+
+def _reranked(kb: KnowledgeBase, query: str, hits: list[Hit]) -> tuple[list[Hit], Said | str]:
+    if kb.config.reranker == NO_MODEL:
+        return hits, ""
+    from kb.knowledge.recall.meaning import reranked
+
+    return reranked(kb, query, hits)
 
 
 def shipped_synonyms() -> list[Group]:
@@ -97,14 +139,28 @@ def shipped_synonyms() -> list[Group]:
 
 
 def _groups(path: str, name: str) -> list[Group]:
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
-        return synonyms.read(file.read(MAX_SYNONYMS), name)
+    with contextlib.suppress(FileNotFoundError):
+        stat = os.stat(path)
+        return _groups_in(path, name, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
     return []
+
+
+@lru_cache(maxsize=4)
+def _groups_in(path: str, name: str, version: tuple[int, ...]) -> list[Group]:
+    """Return the groups in *version* of a file; a process that asks often reads it once."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return synonyms.read(file.read(MAX_SYNONYMS), name)
 
 
 def all_synonyms(kb: KnowledgeBase) -> list[Group]:
     """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
     return shipped_synonyms() + _groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
+
+
+def _by_meaning_alone(hit: Hit) -> Said | str:
+    if hit.parts.get("meaning") and not hit.parts.get("terms"):
+        return say("near in meaning; it holds none of the words")
+    return ""
 
 
 def _newest(index: Index, wanted: Filter) -> list[Hit]:

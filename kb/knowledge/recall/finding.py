@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from kb.reading import asking, kin, synonyms, typos
+from kb.reading import asking, fusion, kin, synonyms, typos
 from kb.reading import query as queries
 from kb.reading.closeness import closeness, grams, title_in
 from kb.reading.rank import Hit
 from kb.reading.synonyms import Group
+from kb.record import Record
 from kb.store.index import Index
 from kb.store.postings import Term
 from kb.store.rows import ALL, Filter
@@ -25,6 +26,9 @@ SENTENCE = 6
 FEW = 3
 """Records that hold all that was asked and are no answer yet."""
 
+MANY = 200
+"""Records that hold all that was asked, from which on the full-text index takes too long to put them in order."""
+
 TELLING = 8
 """Terms of a question whose closeness is measured."""
 
@@ -38,6 +42,15 @@ CLOSE_WEIGHT = 0.2
 TITLE_WEIGHT = 0.3
 
 
+class Meaning(NamedTuple):
+    """What else than words can tell which records answer."""
+
+    near: Callable[[], Mapping[int, float]]
+    """Asked once, where some of the words are enough: the rows nearest in meaning, the higher the nearer."""
+    share: float
+    """Of the score, 0.0–1.0."""
+
+
 class Found(NamedTuple):
     """What the index says to a question."""
 
@@ -46,30 +59,47 @@ class Found(NamedTuple):
     """Not in order yet."""
 
 
-def found(index: Index, query: str, wanted: Filter = ALL, *, limit: int = 10, groups: Sequence[Group] = ()) -> Found:
+def found(
+    index: Index,
+    query: str,
+    wanted: Filter = ALL,
+    *,
+    limit: int = 10,
+    groups: Sequence[Group] = (),
+    meaning: Meaning | None = None,
+) -> Found:
     """Return the hits for *query*: those that hold all of it, and, where that is no answer yet, those that hold some.
 
     One word is a filter: what holds it is the answer. With more words, few records that happen to hold them
-    all do not make the others wrong; and a sentence is a question.
+    all do not make the others wrong; and a sentence is a question. *meaning* may find what has none of the words.
     """
-    whole = all_of(index, query, wanted, limit)
     said = len(queries.subjects(query))
+    is_said = said >= SENTENCE or not asking.FUNCTION_EN.isdisjoint(folded(query).split())
+    whole = all_of(index, query, wanted, limit, scanned=not is_said)
     if whole.hits and (said < WORDS or (said < SENTENCE and len(whole.hits) >= FEW)):
         return whole
     known = {hit.record.path for hit in whole.hits}
-    some = some_of(index, query, wanted, limit, groups)
+    some = some_of(index, query, wanted, limit, groups, meaning)
     return some._replace(hits=whole.hits + [hit for hit in some.hits if hit.record.path not in known])
 
 
-def some_of(index: Index, query: str, wanted: Filter = ALL, limit: int = READ, groups: Sequence[Group] = ()) -> Found:
-    """Return the records that hold some of what *query* asks for, each with its score."""
+def some_of(
+    index: Index,
+    query: str,
+    wanted: Filter = ALL,
+    limit: int = READ,
+    groups: Sequence[Group] = (),
+    meaning: Meaning | None = None,
+) -> Found:
+    """Return the records that hold some of what *query* asks for, or are near it in meaning, each with its score."""
     terms = known_terms(index, query, groups)
     rows = index.postings.best(terms, wanted)
-    if not rows:
-        return Found(tuple(terms), [])
     parts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
+    if meaning and (near := meaning.near()):
+        parts = fusion.fused({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
     _add_kin(index, terms, parts)
-    return Found(tuple(terms), _hits(index, query, terms, parts, wanted, max(limit, READ)))
+    records = _read(index, query, terms, parts, wanted, max(limit, READ))
+    return Found(tuple(terms), _hits(records, parts))
 
 
 def known_terms(index: Index, query: str, groups: Sequence[Group] = ()) -> list[Term]:
@@ -84,17 +114,28 @@ def known_terms(index: Index, query: str, groups: Sequence[Group] = ()) -> list[
     return sorted(known, key=lambda term: (-term.worth, term.term))
 
 
-def all_of(index: Index, query: str, wanted: Filter, limit: int) -> Found:
-    """Return the records that hold all of *query*: by the index, and, where those are few, by the plain scan."""
-    rows = index.matching(queries.match_expression(query), wanted, 3 * limit)
-    if len(rows) < limit:
-        rows += [n for n in index.containing(folded(query).split(), wanted, 3 * limit) if n not in rows]
+def all_of(index: Index, query: str, wanted: Filter, limit: int, *, scanned: bool = True) -> Found:
+    """Return the records that hold all of *query*: by the index, and, where those are few, *scanned* for it."""
     terms = index.postings.known(asking.asked(query))
+    rows = _matching(index, queries.match_expression(query), terms, wanted, 3 * limit)
+    if scanned and len(rows) < limit:
+        rows += [n for n in index.containing(folded(query).split(), wanted, 3 * limit) if n not in rows]
     scores = index.postings.weighed(terms, rows)
     most = max(scores.values(), default=0) or 1
     parts = {n: {"order": 0.1 / (1 + at), "terms": scores.get(n, 0) / most} for at, n in enumerate(rows)}
-    hits = _hits(index, query, terms, parts, wanted, len(rows))
-    return Found(tuple(terms), [hit._replace(whole=True) for hit in hits])
+    records = _read(index, query, terms, parts, wanted, len(rows))
+    return Found(tuple(terms), [hit._replace(whole=True) for hit in _hits(records, parts)])
+
+
+def _matching(index: Index, expression: str, terms: Sequence[Term], wanted: Filter, limit: int) -> list[int]:
+    """Return the best rows that the full-text *expression* finds; of very many, the best that hold all *terms*."""
+    if index.matches(expression, MANY) == MANY:
+        best = [row.n for row in index.postings.best(terms, wanted)]
+        held = index.postings.holding(terms, best)
+        whole = [n for n in best if len(held.get(n, ())) == len(terms)]
+        if len(whole) >= limit:
+            return whole[:limit]
+    return index.matching(expression, wanted, limit)
 
 
 def _add_kin(index: Index, terms: Sequence[Term], parts: dict[int, dict[str, float]]) -> None:
@@ -103,27 +144,32 @@ def _add_kin(index: Index, terms: Sequence[Term], parts: dict[int, dict[str, flo
     if not relatives:
         return
     held = {n: [term.term for term in said] for n, said in index.postings.holding(terms, parts).items()}
-    scores = {n: part["terms"] for n, part in parts.items()}
+    scores = {n: sum(part.values()) for n, part in parts.items()}
     for n, (beside, together) in kin.lent(scores, relatives, held).items():
         parts.setdefault(n, {}).update(beside=beside, source=together)
 
 
-def _hits(
+def _read(
     index: Index, query: str, terms: Sequence[Term], parts: Mapping[int, dict[str, float]], wanted: Filter, read: int
-) -> list[Hit]:
-    """Return the best *read* rows of *parts*, and those as good as the last, as hits with what their texts add."""
-    sums = {n: sum(part.values()) for n, part in parts.items()}
-    least = sorted(sums.values(), reverse=True)[: max(read, 1)][-1:]
-    best = [n for n, much in sums.items() if much >= least[0]]
+) -> dict[int, Record]:
+    """Return the records of the best *read* rows of *parts*, to which is added what their texts say."""
     worth = {term.term: float(term.worth) for term in terms[:TELLING]}
     about, is_row = grams(query), len(query.split()) > 1 or len(terms) > TELLING
-    hits = []
-    for n, record in index.at(best, wanted).items():
-        part = parts[n]
+    records = index.at(_best(parts, read), wanted)
+    for n, record in records.items():
         if is_row:
-            part["close"] = CLOSE_WEIGHT * closeness(
-                folded("\n".join(section.text for section in record.sections)), worth
-            )
-        part["title"] = TITLE_WEIGHT * title_in(record.title, about)
-        hits.append(Hit(record, sum(part.values()), parts=part))
-    return hits
+            text = folded("\n".join(section.text for section in record.sections))
+            parts[n]["close"] = CLOSE_WEIGHT * closeness(text, worth)
+        parts[n]["title"] = TITLE_WEIGHT * title_in(record.title, about)
+    return records
+
+
+def _best(parts: Mapping[int, dict[str, float]], read: int) -> list[int]:
+    """Return the best *read* rows of *parts*, and those as good as the last."""
+    sums = {n: sum(part.values()) for n, part in parts.items()}
+    least = sorted(sums.values(), reverse=True)[:read][-1:]
+    return [n for n, much in sums.items() if much >= least[0]]
+
+
+def _hits(records: Mapping[int, Record], parts: Mapping[int, dict[str, float]]) -> list[Hit]:
+    return [Hit(record, sum(parts[n].values()), parts=parts[n]) for n, record in records.items()]

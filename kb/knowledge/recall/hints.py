@@ -143,7 +143,8 @@ def spawn(
 
     Without a *session* it is the one that runs and was heard of last.
     """
-    from kb.knowledge.session.running import active_compact, heard_of, safe_id
+    from kb.knowledge.names import safe_id
+    from kb.knowledge.session.running import active_compact, heard_of
 
     session = session or next((heard.session for heard in heard_of(kb) if _runs(kb, heard.session)), "")
     compact = active_compact(kb, session) if session else ""
@@ -159,7 +160,7 @@ def spawn(
 
 
 def _runs(kb: KnowledgeBase, session: str) -> bool:
-    from kb.knowledge.session.running import safe_id
+    from kb.knowledge.names import safe_id
 
     return os.path.isfile(kb.state.path("active", safe_id(session), "compact.md"))
 

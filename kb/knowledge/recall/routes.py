@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BANK = "memory-bank"
 """The folder of what is written for agents that read files and call nothing."""
+NONE = "none"
+"""What is printed where nothing has to be read; programs look for it, so it is not translated."""
 CONVENTIONS = f"{BANK}/details/patterns.md"
 _CONVENTIONAL = ("pattern", "constraint", "preference")
 """The kinds in which the conventions stand where nobody has written that file."""

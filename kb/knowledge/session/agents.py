@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from kb.errors import BadInput
+from kb.knowledge.names import safe_id
 from kb.knowledge.session.forming import compact_of, masked
 from kb.knowledge.session.running import Desk, Job, Row, rows_of, said_before
 from kb.knowledge.session.transcripts import has_words, read_transcript
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 _MADE = ("created", "updated", "appended")
 
 
-def returned(kb: KnowledgeBase, job: Job, found: Sequence[Row], transcript: Transcript) -> None:
+def returned(kb: KnowledgeBase, job: Job, scope: str, found: Sequence[Row], transcript: Transcript) -> None:
     """Add what the sub-agent of *job* *found* to its session: to its compact form, and behind the expanded (RUYI-51).
 
     A session that has ended gets no forms any more; what its agents found is in the store all the same.
     """
     desk = Desk(kb, job.session)
     parent = _transcript_of(desk, job)
-    if not found or not parent:
+    if not parent:
         return
     with kb.state.alone(os.path.realpath(parent)):
         cursor = desk.cursor()
@@ -42,9 +43,8 @@ def returned(kb: KnowledgeBase, job: Job, found: Sequence[Row], transcript: Tran
         with contextlib.suppress(BadInput):
             told = masked(transcripts.read(read_transcript(parent)), kb.config.masking)
             made = [row.verdict.id for row in rows if row.verdict.verdict in _MADE]
-            candidates = [*(row.candidate for row in rows), *desk.notes()]
-            desk.show(compact_of(kb, told, candidates, made), found[0].candidate.scope, job.folder)
-            _append(kb, desk, job, compact_of(kb, transcript, [row.candidate for row in found]))
+            desk.show(compact_of(kb, told, [*(row.candidate for row in rows), *desk.notes()], made), scope, job.folder)
+        _append(kb, desk, job.agent, compact_of(kb, transcript, [row.candidate for row in found]))
 
 
 def _transcript_of(desk: Desk, job: Job) -> str:
@@ -54,11 +54,14 @@ def _transcript_of(desk: Desk, job: Job) -> str:
     return next((path for path in (known, around) if has_words(path)), "")
 
 
-def _append(kb: KnowledgeBase, desk: Desk, job: Job, compact: str) -> None:
+def _append(kb: KnowledgeBase, desk: Desk, agent: str, compact: str) -> None:
+    """Put what *agent* did behind the expanded form, in the place of what stood there of it before."""
     place = kb.state.path("active", desk.name, f"{EXPANDED}.md")
     before = (content(place) or b"").decode("utf-8", "replace")
+    start, end = f"<!-- agent {safe_id(agent)} -->", f"<!-- end of agent {safe_id(agent)} -->"
+    above, _, rest = before.partition(start)
+    below = rest.partition(end)[2]
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(kb.now()))
-    heading = f"## {job.agent} · {when}"
-    if heading not in before:
-        text = f"{before.rstrip()}\n\n{heading}\n\n{compact.strip()}\n".lstrip()
-        write_whole(place, text.encode("utf-8", "replace"))
+    section = f"{start}\n## {safe_id(agent)} · {when}\n\n{compact.strip()}\n{end}"
+    text = "\n\n".join(filter(None, (above.strip(), below.strip(), section))) + "\n"
+    write_whole(place, text.encode("utf-8", "replace"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kb.knowledge.names import safe_id
 from kb.knowledge.session.forming import Formed, form_of
 from kb.knowledge.session.lights import usage
-from kb.knowledge.session.running import Heard, at_hand, latest, safe_id
+from kb.knowledge.session.running import Heard, at_hand, latest
 from kb.sessions.forms import EXPANDED, FORMS, NORMAL
 from kb.sessions.usage import Band, Usage, band
 from kb.store.files import write_whole

@@ -37,11 +37,11 @@ from kb.writing.karma import NEUTRAL, karma
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_TAIL = 400_000
-"""Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
-
 _LOOKED_AT = 8_000_000
 """Bytes at the end of a transcript in which records that kb does not know are counted."""
+
+_HEAD = 4096
+"""Bytes of its first line by which a transcript is known: another file in its place is read from its beginning."""
 
 LARGEST_EXPANDED = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
@@ -74,7 +74,9 @@ def save(
         land_spool(kb)
     job = Job(path, session, folder, host, agent)
     with kb.state.alone(os.path.realpath(path)):
-        saved = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing).run()
+        saving = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing)
+        saved = saving.run()
+    saving.tell_session()
     if saved.archive:
         archives.sessions(kb)
     if not agent:
@@ -95,6 +97,7 @@ class _Saving:
         self.notes: list[str] = []
         self.landing = landing
         self.state = sha256(data).hexdigest()
+        self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
         self.transcript = masked(transcripts.read(data), kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
@@ -102,6 +105,7 @@ class _Saving:
         self.before = self.desk.cursor()
         self.scope = self._scope()
         self.rows = running.rows_of(self.before)
+        self.new: list[Row] = []
         self.compact = ""
         self.shelf = ""
 
@@ -131,13 +135,16 @@ class _Saving:
             if self.landing:
                 raise
             return self._later(busy, lasting, notes)
-        new = list(map(Row, lasting, verdicts))
-        self.rows += new
+        self.new = list(map(Row, lasting, verdicts))
+        self.rows += self.new
         self._show()
         self._move_cursor()
-        if self.job.agent and self.desk.belongs_to_running:
-            agents.returned(self.kb, self.job, new, self.transcript)
         return self._saved((*lasting, *passing), verdicts, *notes, *self.notes)
+
+    def tell_session(self) -> None:
+        """Tell the session what its sub-agent found; no longer under the lock of the sub-agent's transcript."""
+        if self.job.agent and self.desk.belongs_to_running:
+            agents.returned(self.kb, self.job, self.scope, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
         """Tell whether the archive of before holds the forms that are wanted now."""
@@ -149,7 +156,8 @@ class _Saving:
 
     def _found(self) -> tuple[list[Candidate], list[str]]:
         """Return what the transcript has behind the cursor and the session has not said before."""
-        after = int(self.before.get("line", 0)) if self.before.get("transcript") == self.job.transcript else 0
+        same = self.before.get("transcript") == self.job.transcript
+        after = int(self.before.get("line", 0)) if same and self.before.get("head", self.head) == self.head else 0
         if after == self.transcript.lines:
             return [], []
         after = after if after < self.transcript.lines else 0
@@ -239,7 +247,7 @@ class _Saving:
     def _move_cursor(self) -> None:
         cursor = {
             "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
-            "scope": self.scope,
+            "head": self.head, "scope": self.scope,
             "archived": self.state if self.archive else self.before.get("archived", ""),
             "archive": self.shelf or self.before.get("archive", ""),
         }  # fmt: skip
@@ -277,16 +285,13 @@ def catch_up(kb: KnowledgeBase, session: str = "", *, landing: bool = False) -> 
             continue
         try:
             with kb.state.alone(os.path.realpath(job.transcript)):
-                verdicts += _Saving(kb, job, archive=False, landing=landing).run().verdicts
+                saving = _Saving(kb, job, archive=False, landing=landing)
+                verdicts += saving.run().verdicts
+            saving.tell_session()
         except BadInput:
             pass
         running.done(kb, job.session, job.agent)
     return verdicts
-
-
-def land(kb: KnowledgeBase) -> list[Verdict]:
-    """Write what earlier calls had to spool or put off, and return the verdicts."""
-    return [*land_spool(kb), *catch_up(kb)]
 
 
 def end(kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "") -> None:
@@ -333,6 +338,13 @@ def candidates_of(
     return [c._replace(session=session, host=host or c.host) for c in found], notes
 
 
+def candidates_in(kb: KnowledgeBase, path: str) -> list[Candidate]:
+    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
+    transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking)
+    found, _ = candidates_of(kb, transcript, 0, transcript.session_id, "")
+    return [redact.redacted(candidate, kb.config.masking)[0] for candidate in found]
+
+
 def _left_out(line: int, problem: Said | str) -> Said:
     return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
@@ -362,21 +374,6 @@ def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, in
         for kind, times in found.unknown.items():
             unknown[kind] = unknown.get(kind, 0) + times
     return looked, unknown, skipped
-
-
-def task_of_agent(path: str, agent_type: str) -> str:
-    """Return what the sub-agent of *agent_type* that starts now was asked for, by the end of its parent's transcript.
-
-    "" where that does not say: the host writes the file a little late.
-    """
-    try:
-        data = read_transcript(path, _TAIL)
-    except BadInput:
-        return ""
-    calls = [call for message in transcripts.read(data).messages for call in message.calls]
-    given = [call.input for call in calls if call.name in ("Agent", "Task")]
-    named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
-    return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
 
 
 def _masked_json(kb: KnowledgeBase, value: object) -> bytes:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from kb.errors import BadInput
-from kb.knowledge.session.running import safe_id
+from kb.knowledge.names import safe_id
 from kb.sessions.usage import Band, Usage, band, usage_in, window_of
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say

@@ -199,7 +199,7 @@ def _put(beside: str, target: str) -> None:
 
 def keep_report(kb: KnowledgeBase, text: str, session: str = "") -> str:
     """Keep the report of a pruning, as the newest of all and as that of a running *session*; return its place."""
-    from kb.knowledge.session.running import safe_id
+    from kb.knowledge.names import safe_id
 
     kb.state.made()
     place = kb.state.path(REPORT)

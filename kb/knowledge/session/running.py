@@ -8,16 +8,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterable, Sequence
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
-from kb.digest import sha256
 from kb.errors import KbError, UnknownId
 from kb.jsonbytes import json_bytes
-from kb.knowledge.names import CONTENT, TREE
+from kb.knowledge.names import CONTENT, TREE, safe_id
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
@@ -41,17 +39,6 @@ class Row(NamedTuple):
 
     candidate: Candidate
     verdict: Verdict
-
-
-def safe_id(session: str) -> str:
-    """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
-
-    An id that had to be changed gets a mark of its original, so that two never become one.
-    """
-    plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
-    if plain == session and plain:
-        return plain
-    return f"{plain[:50] or 'session'}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 class Desk:

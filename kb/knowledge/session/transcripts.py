@@ -6,23 +6,28 @@ import os
 import stat
 
 from kb.errors import BadInput
+from kb.store.files import unwaited
 from kb.words import say
 
 MAX_TRANSCRIPT = 256_000_000
+_TAIL = 400_000
+"""Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
 
 
 def read_transcript(path: str, last: int = 0) -> bytes:
     """Return the bytes of a transcript, or its *last* ones; raise BadInput for no plain file or more than 256 MB."""
     try:
-        about = os.stat(path)
-        if not stat.S_ISREG(about.st_mode):
-            raise BadInput(say("the transcript is not a file"), path=path)
-        if about.st_size > MAX_TRANSCRIPT and not last:
-            raise BadInput(say("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=unwaited) as file:
+            about = os.stat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise BadInput(say("the transcript is not a file"), path=path)
+            if about.st_size > MAX_TRANSCRIPT and not last:
+                raise BadInput(say("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
             if last and about.st_size > last:
                 file.seek(-last, os.SEEK_END)
             return file.read()
+    except IsADirectoryError:
+        raise BadInput(say("the transcript is not a file"), path=path) from None
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) else str(error)
         raise BadInput(say("the transcript cannot be read: {problem}", problem=problem), path=path) from None
@@ -35,3 +40,20 @@ def has_words(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(about.st_mode) and about.st_size > 0
+
+
+def task_of_agent(path: str, agent_type: str) -> str:
+    """Return what the sub-agent of *agent_type* that starts now was asked for, by the end of its parent's transcript.
+
+    "" where that does not say: the host writes the file a little late.
+    """
+    from kb.sessions.transcript import read
+
+    try:
+        data = read_transcript(path, _TAIL)
+    except BadInput:
+        return ""
+    calls = [call for message in read(data).messages for call in message.calls]
+    given = [call.input for call in calls if call.name in ("Agent", "Task")]
+    named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
+    return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""

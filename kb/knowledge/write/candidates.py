@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _SCOPE = regex(SCOPE)
 _NEAR = 24
 """Records of the likest titles with which a candidate is compared, and as many for each claim and path it shares."""
+_TELLING = 6
+"""Words of title and decision, the rarest by their looks, that are looked for in the whole text of records."""
 _ALIKE = 3
 """The most similar records that a verdict names."""
 _NEWEST = 300
@@ -242,8 +244,15 @@ class Deciding(Writing):
         from kb.reading.query import broad_expression
 
         scopes = sorted({candidate.scope, GLOBAL})
+        telling = broad_expression(f"{candidate.title} {candidate.decision}", _TELLING)
         near = self.kb.index.near(
-            candidate.title, broad_expression(candidate.title), candidate.claims, candidate.impact, scopes, _NEAR
+            candidate.title,
+            broad_expression(candidate.title),
+            candidate.claims,
+            candidate.impact,
+            scopes,
+            _NEAR,
+            telling,
         )
         return near + [record for record in fresh.in_tip(self.kb, self.head.oid) if record.scope in scopes]
 

@@ -25,6 +25,8 @@ window.kbDrawGraph = (box, data, base) => {
   const layout = make("select");
   layout.append(make("option", { value: "", textContent: data.words.map }), make("option", { value: "t", textContent: data.words.time }));
   layout.setAttribute("aria-label", data.words.map);
+  chosen.time = location.hash === "#time";
+  layout.value = chosen.time ? "t" : "";
   layout.onchange = () => { chosen.time = layout.value === "t"; begin(); };
   const find = make("input", { type: "search", placeholder: data.words.find });
   find.setAttribute("aria-label", data.words.find);

@@ -121,8 +121,7 @@
     timer = setTimeout(what, wait);
   }
 
-  function makeCards() {
-    document.body.append(card);
+  function listenForCards() {
     const reached = event => {
       if (card.contains(event.target)) { clearTimeout(timer); return; }
       const link = event.target.closest && event.target.closest("a[href]");
@@ -206,8 +205,9 @@
     makeLists();
     makeGraph();
     makeCopies();
-    if (!card.isConnected) makeCards();
+    document.body.append(card);
   }
+  listenForCards();
   if (typeof document$ !== "undefined") document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();

@@ -1,0 +1,38 @@
+"""kb guard."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kb.cli.door import json_option, opened
+from kb.cli.prints import print_json, warn
+from kb.words import say
+
+
+@click.command(short_help="Tell what the guard would say.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--config", is_flag=True, help="Print risk.yaml with the defaults, every key with its meaning, and stop.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: bool) -> None:
+    """Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH."""
+    from kb.knowledge.guard import watching
+
+    if config:
+        click.echo(watching.settings_text(), nl=False)
+        return
+    with opened(ctx) as kb:
+        found = watching.standing(kb, os.getcwd(), paths)
+        risks = [(path, risk.name, kb.words(risk.reason)) for path, risk in found.risks]
+        if found.notice:
+            warn(kb, found.notice)
+        if as_json:
+            print_json({"mode": found.mode, "read": list(found.read), "risks": {path: name for path, name, _ in risks}})
+            return
+        click.echo(kb.words(say("mode: {mode}", mode=found.mode)))
+        what = kb.words(say(" or ")).join(found.read) or kb.words(say("any record of the knowledge base"))
+        click.echo(kb.words(say("to be read first: {what}", what=what)))
+        for path, name, reason in risks:
+            click.echo(kb.words(say("{path}: {level} risk: {reason}", path=path, level=name, reason=reason)))

@@ -1,0 +1,50 @@
+"""kb keywords."""
+
+from __future__ import annotations
+
+import click
+
+from kb.cli.door import json_option, with_kb
+from kb.cli.prints import print_json, warn
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+@click.group(invoke_without_command=True, short_help="Load the words of a trade.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """List the groups of words that mean the same here, or load more; search, contexts and packs find by them."""
+    if ctx.invoked_subcommand is None:
+        with_kb(_list)(as_json)
+
+
+def _list(kb: KnowledgeBase, as_json: bool) -> None:
+    from kb.knowledge.keywords import keywords
+
+    groups = keywords(kb)
+    if as_json:
+        print_json([list(group.words) for group in groups])
+        return
+    for group in groups:
+        click.echo(", ".join(group.words))
+    if not groups:
+        warn(kb, say("no words of your own yet; to load some: kb keywords load FILE"))
+
+
+@command.command("load", short_help="Add groups of words.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@with_kb
+def load(kb: KnowledgeBase, file: str) -> None:
+    """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
+    from kb.knowledge.keywords import load as loaded
+    from kb.knowledge.recall.answering import MAX_SYNONYMS
+
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        added = loaded(kb, opened.read(MAX_SYNONYMS), file)
+    for group in added:
+        click.echo(", ".join(group.words))
+    warn(kb, say("groups added: {n}", n=len(added)))

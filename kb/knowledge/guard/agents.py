@@ -1,0 +1,63 @@
+"""Agents where they can be told from people: in the shells they run commands in, and by what they have staged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from kb.checking.findings import Finding
+from kb.digest import sha256
+from kb.kinds import KINDS
+from kb.knowledge.guard.places import BANK
+from kb.knowledge.names import CONTENT
+from kb.values import TYPE_CHECKING
+from kb.words import say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
+"""Variables that agents set in the shells they run commands in."""
+_MENDED = "mended.json"
+_GOING_ON = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+"""What stands in a git directory while git itself brings changes together."""
+
+
+def in_its_shell(environment: Mapping[str, str]) -> bool:
+    """Tell whether a command runs in the shell of an agent."""
+    return any(environment.get(name) for name in SHELLS)
+
+
+def remember_mended(kb: KnowledgeBase, mended: Mapping[str, bytes]) -> None:
+    """Remember what `kb check --fix` has made of files: an agent may commit that."""
+    if mended:
+        kb.state.save({path: sha256(data).hexdigest() for path, data in mended.items()}, _MENDED)
+
+
+def staged(kb: KnowledgeBase) -> Iterator[Finding]:
+    """Report what an agent is about to commit that only kb writes: kb commits by itself (MBANK-37, second line)."""
+    if kb.config.writer == "direct" or not in_its_shell(kb.environment):
+        return
+    if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _GOING_ON):
+        return
+    mended = kb.state.load(_MENDED) or {}
+    for path, oid in _staged(kb).items():
+        if path in mended and mended[path] == sha256(kb.repository.output(["cat-file", "blob", oid]).out).hexdigest():
+            continue
+        message = say("an agent has staged a change here, where only kb writes")
+        fix = say("take it back: git restore --staged --worktree {path}; then: kb write", path=path)
+        yield Finding("writer", "error", path, 1, message, fix)
+
+
+def _staged(kb: KnowledgeBase) -> dict[str, str]:
+    """Return path and blob of what is staged where only kb writes; in the index of the commit that is being made."""
+    repository = kb.repository
+    kept = [f"{CONTENT}/{folder}" for folder in sorted({kind.folder for kind in KINDS})]
+    kept += [f"{CONTENT}/sessions", BANK]
+    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "-z", "HEAD", "--")
+    index = os.path.realpath(os.path.join(repository.top, kb.environment.get("GIT_INDEX_FILE") or os.devnull))
+    own = index if index.startswith(os.path.realpath(repository.git_dir) + os.sep) else ""
+    output = repository.output([*words, *(repository.prefix + folder for folder in kept)], index=own)
+    parts = os.fsdecode(output.out).split("\0") if not output.code else []
+    rows = zip(parts[::2], parts[1::2], strict=False)
+    return {path.removeprefix(repository.prefix): about.split(" ")[3] for about, path in rows}

@@ -1,0 +1,60 @@
+"""A turn begins and ends: what guard and proposals have to do with it, at next to no cost where that is nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+
+from kb.guarding import proposals as rules
+from kb.knowledge.guard.log import MOMENT, SAID, Log
+from kb.record import Verdict
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.knowledge.proposals import Told
+
+_SILENT = ("copilot", "cursor")
+"""Hosts that show a person nothing at the end of a turn: what is proposed there is found with `kb proposal`."""
+FOLDER = "proposals"
+"""Where in the state folder the proposals are kept."""
+
+
+def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "") -> Told | None:
+    """Begin the turn of a person's *prompt*, which the host calls *name*, and do what it says of what is proposed."""
+    log = Log(kb, session)
+    log.begin(name)
+    notice(kb, log, prompt)
+    said = rules.answer(prompt)
+    if said is None:
+        return None
+    from kb.knowledge.proposals import answered
+
+    return answered(kb, session, said)
+
+
+def notice(kb: KnowledgeBase, log: Log, prompt: str) -> None:
+    """Remember what in *prompt* is worth keeping; a prompt that answers a proposal begins none (command guard)."""
+    if kb.config.proposals == "off":
+        return
+    if rules.mentions(prompt):
+        log.add(SAID)
+    elif found := rules.moment(prompt):
+        from kb.writing.redact import redact
+
+        text = redact(found.text, kb.config.masking)[0]
+        log.add(MOMENT, json.dumps([found.kind, text], ensure_ascii=False))
+
+
+def end(kb: KnowledgeBase, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
+    """Return what the person is asked at the end of a turn in which *verdicts* were reached; mostly ""."""
+    if kb.config.proposals == "off" or not session:
+        return ""
+    log = Log(kb, session)
+    something = log.here(MOMENT) or any(verdict.verdict == "held" for verdict in verdicts)
+    if log.here(SAID) or not (something or os.path.isdir(kb.state.path(FOLDER))):
+        return ""
+    from kb.knowledge.proposals import propose
+
+    return propose(kb, log, folder, host, verdicts, silent=host in _SILENT)

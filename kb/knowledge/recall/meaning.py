@@ -1,0 +1,97 @@
+"""The way out by meaning: question → vector → nearest records, and answers in a model's order.
+
+A search embeds its question, and the few records written since the vectors were made. Whatever fails leaves the search
+to words, and is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from kb.config import NO_MODEL
+from kb.errors import KbError
+from kb.knowledge.recall import embedding
+from kb.knowledge.recall.finding import Meaning
+from kb.reading.fusion import TOP
+from kb.reading.rank import Hit
+from kb.store import models
+from kb.store.index import Index
+from kb.store.passages import language, passage
+from kb.store.rows import Filter
+from kb.values import TYPE_CHECKING
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.store.models import Embedder
+
+FEW = 4
+"""Records without a vector that a search embeds itself; more of them wait for `kb vectors build`."""
+
+_CHUNK = 256
+
+
+class Asked:
+    """A question that vectors help to answer, and what came of that."""
+
+    def __init__(self, kb: KnowledgeBase, index: Index, query: str, wanted: Filter) -> None:
+        """Take the question; nothing is loaded before words have left something to ask."""
+        self._kb, self._index, self._query, self._wanted = kb, index, query, wanted
+        self.ran: Said = say("lexical")
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the search asks."""
+        return Meaning(self._near, min(self._kb.config.meaning_share, 1.0))
+
+    def _near(self) -> Mapping[int, float]:
+        embedder = None
+        try:
+            embedder = models.embedder(self._kb.config.embedder, self._kb.environment)
+            return self._nearest(embedder)
+        except KbError as error:
+            self.ran = say("lexical; no vectors: {problem}", problem=error.message)
+            return {}
+        finally:
+            if embedder:
+                embedder.close()
+
+    def _nearest(self, embedder: Embedder) -> dict[int, float]:
+        kb, passages = self._kb, self._index.passages
+        vectors = embedding.opened(kb, embedder)
+        if not len(vectors):
+            raise KbError(say("there are none yet; run: kb vectors build"))
+        embedding.compare(self._index, vectors)
+        if 0 < passages.waiting() <= FEW:
+            vectors = embedding.embed(kb, self._index, embedder, FEW, kb.config.model_timeout)
+        (question,) = embedder.vectors([self._query], "query", kb.config.model_timeout)
+        nearest = vectors.nearest(question, language(self._query))
+        found: dict[int, float] = {}
+        while len(found) < TOP and (chunk := dict(islice(nearest, _CHUNK))):
+            rows = passages.rows(list(chunk), self._wanted)
+            found |= {n: much for number, much in chunk.items() for n in rows.get(number, ())}
+        waiting = passages.waiting()
+        said = say("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
+        self.ran = said if waiting else say("lexical + vectors ({name})", name=embedder.name)
+        return dict(islice(found.items(), TOP))
+
+
+def reranked(kb: KnowledgeBase, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Said | str]:
+    """Return *hits*, the first of them in the order of the reranker that the settings name, and what came of it."""
+    top = kb.config.rerank_top
+    if kb.config.reranker == NO_MODEL or len(hits) < 2:
+        return list(hits), ""
+    reranker = None
+    try:
+        reranker = models.reranker(kb.config.reranker, kb.environment)
+        texts = [passage(hit.record) for hit in hits[:top]]
+        scores = reranker.scores(query, texts, kb.config.model_timeout)
+        order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+        first = [hits[at]._replace(parts={**hits[at].parts, "reranker": scores[at]}) for at in order]
+        return [*first, *hits[top:]], say("reranked ({name})", name=reranker.name)
+    except KbError as error:
+        return list(hits), say("not reranked: {problem}", problem=error.message)
+    finally:
+        if reranker:
+            reranker.close()
