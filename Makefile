@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-mcp bench-faults docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure; KB_BENCH_DATA names the folder with corpora"
 	@echo "make bench-recall   how often search finds what was meant; needs KB_BENCH_DATA"
+	@echo "make bench-latency  how long a search takes in 100,000 records; the first time half an hour"
 	@echo "make bench-mcp   ask kb mcp with the TypeScript SDK; needs node and npm"
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
 	@echo "make docs   write the generated parts of docs/ anew"
@@ -58,6 +59,9 @@ bench: $(VENV)/.ready
 bench-recall: $(VENV)/.ready
 	$(RUN)/python -m bench.recall
 	$(RUN)/python -m bench.recallfloor
+
+bench-latency: $(VENV)/.ready
+	$(RUN)/python -m bench.latency
 
 bench-mcp: $(VENV)/.ready
 	$(RUN)/python -m bench.mcpclient

