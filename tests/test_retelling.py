@@ -51,6 +51,10 @@ def test_the_same_in_other_words_is_merged(old: tuple[str, str], new: tuple[str,
     ("old", "new"),
     [
         (
+            ("Keep gateway deadlines simple", "This is how we do gateway deadlines: in one place, by one owner."),
+            ("Keep gateway deadlines part 20 simple", "This is how we do gateway deadlines part 20: in one place."),
+        ),
+        (
             ("Nightly export of orders", "Orders are exported to the warehouse each night at 03:00."),
             ("Nightly export of invoices", "Invoices are exported to the warehouse each night at 03:00."),
         ),

@@ -261,6 +261,17 @@ def test_a_model_that_answers_nonsense_leaves_the_search_to_words(opener: Opener
         assert all("meaning" not in answer.parts for answer in found.answers)
 
 
+def test_vectors_that_cannot_be_kept_leave_the_search_to_words(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with built(opener.commanded()) as kb:
+        kb.import_records([note("D020", "Films are shown at night")], origin="a test")
+        monkeypatch.setattr(Vectors, "add", full)
+        found = explained(kb, "how to retry payments")
+        assert ids(found)[0] == "D001" and str(found.ran) == "lexical; no vectors: No space left on device"
+
+
 def test_a_vector_of_another_length_is_refused(opener: Opener) -> None:
     with built(opener.commanded("short")) as kb:
         assert "have 6 numbers, those of the records 7" in str(explained(kb, "how to retry payments").ran)
@@ -405,6 +416,7 @@ def test_the_command_builds_tells_and_drops(opener: Opener, root: Path, monkeypa
     told = json.loads(run(root, "search", "attempt the invoice", "--json", "--explain").out)
     assert told["ran"].startswith("lexical + vectors") and told["answers"][0]["parts"]["meaning"] > 0
     assert "searched: lexical + vectors" in run(root, "search", "attempt the invoice", "--explain").out
+    assert json.loads(run(root, "vectors", "embed", "支付").out) == vector("支付")
     assert run(root, "vectors", "drop").code == 0
     assert "there are none yet" in run(root, "search", "attempt", "the", "invoice").error
     assert json.loads(run(root, "vectors", "status", "--json").out)["waiting"] == 4
@@ -412,8 +424,9 @@ def test_the_command_builds_tells_and_drops(opener: Opener, root: Path, monkeypa
 
 def test_without_an_embedder_nothing_is_said_and_no_build_is_possible(opener: Opener, root: Path) -> None:
     assert run(root, "search", "payments").error == ""
-    failed = run(root, "vectors", "build")
-    assert failed.code == 1 and "embedder" in failed.error
+    for words in (["build"], ["embed", "payments"]):
+        failed = run(root, "vectors", *words)
+        assert failed.code == 1 and "the settings name no embedder" in failed.error
 
 
 def test_the_model_of_the_extra_knows_both_languages(opener: Opener) -> None:

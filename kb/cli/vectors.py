@@ -51,6 +51,17 @@ def status(kb: KnowledgeBase, as_json: bool) -> None:
     _tell(kb, embedding.standing(kb), as_json=as_json)
 
 
+@command.command("embed", short_help="Print the vector of a text.")
+@click.argument("text")
+@click.option("--passage", is_flag=True, help="As a text that is searched; without it, as a question.")
+@with_kb
+def embed(kb: KnowledgeBase, text: str, passage: bool) -> None:
+    """Print the vector of TEXT as JSON."""
+    from kb.knowledge.recall import embedding
+
+    print_json(embedding.vector(kb, text, "passage" if passage else "query"))
+
+
 @command.command("drop", short_help="Forget all vectors.")
 @with_kb
 def drop(kb: KnowledgeBase) -> None:

@@ -62,7 +62,7 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
         plain = bool(paths or tool in _READS) and not any(_is_inside(path, root) for path in paths or [str(folder)])
         return plain and (tool in _READS or _is_settled(payload, root, paths))
     if tool.startswith(("mcp__", "MCP:", "mcp_")):
-        return not any(verb in tool.lower() for verb in _VERBS)
+        return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
     return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
 
 

@@ -48,6 +48,8 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
     new, old = gist(mine.title, mine.decision), gist(theirs.title, theirs.decision)
     if (new.numbers - old.numbers and old.numbers - new.numbers) or _name_apart(new, old):
         return 0.0
+    if _numbered(mine.title) - _amounts(old) or _numbered(theirs.title) - _amounts(new):
+        return 0.0
     if rules and _are_turned(mine.title, theirs.title):
         return 0.0
     against = _signs(new, old)
@@ -61,6 +63,15 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
         return 0.0
     common = weight(new, new.terms.keys() & old.terms.keys()) + NAME * len(common_numbers)
     return share if share * common >= EVIDENCE else 0.0
+
+
+def _numbered(title: str) -> set[str]:
+    """Return the numbers in *title* that tell it from others; one ("once", "a single") is said without saying it."""
+    return _amounts(gist(title, "")) - {"1"}
+
+
+def _amounts(told: Gist) -> set[str]:
+    return {amount for amount, _ in told.numbers}
 
 
 def _are_turned(one: str, other: str) -> bool:

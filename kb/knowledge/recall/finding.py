@@ -129,13 +129,15 @@ def all_of(index: Index, query: str, wanted: Filter, limit: int, *, scanned: boo
 
 def _matching(index: Index, expression: str, terms: Sequence[Term], wanted: Filter, limit: int) -> list[int]:
     """Return the best rows that the full-text *expression* finds; of very many, the best that hold all *terms*."""
-    if index.matches(expression, MANY) == MANY:
+    matches = index.matches(expression, MANY)
+    if matches == MANY:
         best = [row.n for row in index.postings.best(terms, wanted)]
-        held = index.postings.holding(terms, best)
-        whole = [n for n in best if len(held.get(n, ())) == len(terms)]
-        if len(whole) >= limit:
-            return whole[:limit]
-    return index.matching(expression, wanted, limit)
+        for among in (best[: 2 * limit], best):
+            held = index.postings.holding(terms, among)
+            whole = [n for n in among if len(held.get(n, ())) == len(terms)]
+            if len(whole) >= limit:
+                return whole[:limit]
+    return index.matching(expression, wanted, limit) if matches else []
 
 
 def _add_kin(index: Index, terms: Sequence[Term], parts: dict[int, dict[str, float]]) -> None:

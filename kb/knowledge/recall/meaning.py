@@ -50,8 +50,9 @@ class Asked:
         try:
             embedder = models.embedder(self._kb.config.embedder, self._kb.environment)
             return self._nearest(embedder)
-        except KbError as error:
-            self.ran = say("lexical; no vectors: {problem}", problem=error.message)
+        except (KbError, OSError) as error:
+            problem = error.message if isinstance(error, KbError) else error.strerror
+            self.ran = say("lexical; no vectors: {problem}", problem=problem)
             return {}
         finally:
             if embedder:
