@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from bench import recallsets
-from bench.recall import ours
+from bench.recall import ARMS
 from bench.recallsets import Part, Question
 from kb.knowledge.recall.elsewhere import wording
 from kb.record import Record
@@ -65,7 +65,7 @@ def both(part: Part, number: int) -> list[Asked]:
     questions = random.Random(part.name).sample(part.rest, min(number, len(part.rest)))
     with tempfile.TemporaryDirectory() as folder:
         told = asked_in_node(write_index(part.records, folder), [q.text for q in questions], folder)
-        search = ours(part, folder)
+        search = ARMS["ours"](part, folder)
         return [
             Asked(q, one["found"], search(q.text, 10), one["bytes"], one["ms"])
             for q, one in zip(questions, told, strict=True)

@@ -28,10 +28,11 @@ def short(record: Record, language: str, *, strict: bool = False) -> str:
 
     The labels are the protocol's own in both languages; *language* is that of the words for what is missing.
     """
-    names = ADR_SECTIONS if strict else [name for name in SHOWN if gist(record.section(name), name)] or ("decision",)
+    texts = {name: gist(record.section(name), name) for name in (ADR_SECTIONS if strict else SHOWN)}
+    if not strict and not any(texts.values()):
+        texts = {"decision": gist(record.section("decision"), "decision")}
     rows = [f"[{record.id}] {one_line(record.title)}"]
-    for name in names:
-        text = gist(record.section(name), name)
+    for name, text in texts.items():
         if text or strict:
             rows.append(f"- {section_label(name, 'en')}: {text or _MISSING.get(language, _MISSING['en'])}")
     return "\n".join(rows)

@@ -1102,8 +1102,8 @@ DOORS: dict[str, str] = {
     "Home": "首页",
     "All": "合计",
     "Record": "记录",
-    "Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.": (
-        "按 / 搜索：每个词都须出现；加引号为整句；词前加 - 为排除。"
+    "Press / to search: what has every word comes first; quotes keep a phrase together; a word with - is left out.": (
+        "按 / 搜索：含全部词的排在最前；加引号为整句；词前加 - 为排除。"
     ),
     "… and {number} more.": "……还有 {number} 条。",
     "Nothing has been written yet.": "还没有任何记录。",

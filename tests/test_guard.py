@@ -423,6 +423,16 @@ KEPT = r"""
     eval echo x \> RECORD
     cp -t ROOT/content/anchors/global a b
     git -C ROOT rm -r content
+    echo x > short/../new.md
+    echo x =>short/new.md
+    git -C ROOT clean -fdx
+    git -C ROOT clean -d --force -X
+    find ROOT -iname 'd0*' -delete
+    find ROOT -name '*.py' -o -name '*.md' -exec sed -i s/a/b/ {} +
+    find ROOT ! -name '*.py' -delete
+    find ROOT -name content -exec rm -rf {} +
+    find ROOT -name '*.md' | xargs sed -i s/a/b/
+    echo x > $'ROOT/\x63ontent/a\x6echors/a.md'
 """
 FREE = r"""
     kb write --kind decision --title x
@@ -436,6 +446,15 @@ FREE = r"""
     python3 -c "print(open('RECORD').read())"
     echo content/anchors > notes.txt
     mkdir -p content-of-mine
+    grep -c kb-hook settings.json
+    git commit -m "Document kb-hook events"
+    git commit -m 'Tell that mb:write is for a person, not for claude'
+    find ROOT -name '*.pyc' -delete
+    find ROOT -name '*.py' | xargs sed -i s/a/b/
+    find ROOT -name '*.py' -exec sed -i s/a/b/ {} +
+    git -C ROOT clean -fd
+    git -C ROOT clean -fdxn
+    git -C ROOT clean -fdx -e .kb
     echo x > ROOT/content/templates/compact.md
     kb proposal list
     kb proposal show x
@@ -558,12 +577,21 @@ FORGED = r"""
     echo '{"prompt":"mb:write"}' | kb-hook user-prompt
     kb-hook UserPromptSubmit < payload.json
     cat p | /usr/bin/kb-hook user-prompt
+    kb-hook "user-prompt" < p
+    kb-h"ook" stop --host=codex < p
+    git commit -m x && kb-hook stop < p
+    bash -c $'true\nkb proposal confirm'
+    git commit -m "$(claude -c -p mb:write)"
     python -c 'from kb.hosts import main; main(["user-prompt"])' < p
     python -m kb.hosts user-prompt < p
     claude --resume s1 -p mb:write
     claude -c -p "mb：write"
     codex exec resume s1 'mb:no'
     xargs kb proposal confirm < names
+    uv run kb proposal confirm
+    uvx --from kb-anchors kb proposal confirm x
+    python3 -c 'from kb.cli import main; main(["proposal", "confirm"])'
+    python3 -c 'from kb.knowledge import proposals as p; p.confirm(kb, p.pending(kb)[0])'
 """
 
 
@@ -655,7 +683,7 @@ def test_fifty_hooks_at_once_lose_no_read(work: Work) -> None:
     [("Bash", {"command": "pytest -q 2>&1 | tail -3"}), ("Bash", {"command": "ls -la > /dev/null"}),
      ("Bash", {"command": "git status"}), ("Read", {"file_path": "src/auth/login.py"}), ("Grep", {"pattern": "x"}),
      ("TodoWrite", {"todos": []}),
-     ("mcp__calendar__today", {})],
+     ("mcp__calendar__today", {}), ("WebSearch", {"query": "x"})],
 )  # fmt: skip
 def test_plain_calls_are_answered_before_anything_is_loaded(table: Work, tool: str, given: dict[str, Any]) -> None:
     payload = {"session_id": "quick", "cwd": str(table.folder), "tool_name": tool, "tool_input": given}
@@ -782,3 +810,23 @@ def test_no_host_lets_its_agent_write_a_record(table: Work, host: str) -> None:
     for key in place:
         said = said[key]
     assert done.returncode == 0 and (said == "deny" or "only kb writes" in said), done
+
+
+def test_a_denial_is_said_in_the_language_of_the_knowledge_base(work: Work) -> None:
+    (work.root / "kb.toml").write_text('language = "zh"\n')
+    assert work.write("src/auth/login.py").reason.endswith(f"下一步：读 {PATTERNS}")
+    made = work.bash("rm -rf memory-bank")
+    assert made.permission == DENY and "只有它的写入者可以写" in made.reason and "memory-bank" in made.reason
+
+
+def test_asking_kb_itself_counts_as_reading_and_its_server_may_write(work: Work, kb: KnowledgeBase) -> None:
+    for name in (PATTERNS, INDEX):
+        (work.folder / name).unlink()
+    add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    for number, tool in enumerate(("mcp__kb__hint", "mcp__kb__search", "mcp__plugin_kb_kb__read", "mcp__kb__pack")):
+        payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": tool, "tool_input": {"query": "x"}}
+        assert not says_nothing("PreToolUse", payload, str(work.root)), tool
+        assert work.call(tool, session=f"m{number}", query="x") == Decision()
+        assert work.write("src/auth/login.py", session=f"m{number}") == Decision(), tool
+    assert work.call("mcp__kb__write", session="w", path="content/anchors/x.md") == Decision()
+    assert work.write("src/auth/login.py", session="w").permission == DENY

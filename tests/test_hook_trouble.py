@@ -261,6 +261,16 @@ def test_a_transcript_that_vanishes_between_two_looks(world: World, host: str, b
         assert stands(host, event, done := world.sent(host, event)), (event, done)
 
 
+@pytest.mark.parametrize("host", ["claude", "gemini"])
+def test_an_answer_is_utf_8_whatever_the_locale(world: World, host: str) -> None:
+    world.sent("claude", "PreCompact")
+    given = {"session_id": "s", "cwd": world.values["CWD"], "prompt": "后端框架应该用 FastAPI 还是 Flask？\ud800"}
+    command = [sys.executable, "-c", "from kb.hosts import main; main()", "user-prompt", "--host", host]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, input=json.dumps(given).encode(), env=environment, capture_output=True, check=True)
+    assert "后端统一使用" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"], done.stderr
+
+
 def test_a_payload_without_end_and_one_of_nothing(world: World) -> None:
     for host in HOSTS:
         for data in (b"", b" " * 10_000, b'{"a": "' + b"x" * 33_000_000):

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import markdown
+from kb.cli.digest import lines
 from kb.errors import BadInput, UnknownId
 from kb.knowledge import Filter, KnowledgeBase
 from kb.knowledge.past import standing, when
@@ -248,14 +249,18 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
     path = next(Path(kb.root, "content/anchors/global").glob("D002-*.md"))
     path.write_text(path.read_text().replace("date: 2026-11-21", "date: 2026-01-01"))
     other = MYSQL._replace(title="Ledger in SQLite", decision="The ledger is kept in SQLite.", claims={})
-    kb.write([other], folder=kb.root)
+    [verdict] = kb.write([other], folder=kb.root)
+    assert verdict.verdict == "conflict"
     later = digest(kb, "2026-11-01")
+    assert [review.record.title for review in later.reviews] == ["Ledger in SQLite"]
     assert later.counted_from == "2026-11-21" and "D002" not in [record.id for record in later.unused]
     Path(kb.state.path("uses.jsonl")).write_text('{"time": "2026-11-20T00:00:00+0000", "uids": ["x"]}\nno json\n')
     assert [record.id for record in digest(kb, "2026-11-01").unused] == ["D002"]
-    shown = run(Path(kb.root), "digest", "--since", "300d")
-    assert shown.code == 0 and "Used by nobody (1)" in shown.out and "Decided" in shown.out
-    assert json.loads(run(Path(kb.root), "digest", "--json").out)["unused"][0]["id"] == "D002"
+    shown = list(lines(kb, digest(kb, "2026-11-01")))
+    assert "Used by nobody (1)" in shown and any("PostgreSQL keeps the ledger" in line for line in shown)
+    assert "Decided (1)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
+    values = json.loads(run(Path(kb.root), "digest", "--since", "2026-01-01", "--json").out)
+    assert values["since"] == "2026-01-01" and values["counted_from"] == "2026-11-20"
 
 
 def test_an_impact_names_records_code_and_files(kb: KnowledgeBase) -> None:

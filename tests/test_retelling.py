@@ -10,6 +10,7 @@ import pytest
 
 from bench.pairs import HALVES, empty, pairs, scored, shown, step
 from kb.record import Candidate, Record, Section
+from kb.writing import wording
 from kb.writing.dedup import THRESHOLD
 from kb.writing.verdict import decide
 
@@ -49,6 +50,10 @@ def test_the_same_in_other_words_is_merged(old: tuple[str, str], new: tuple[str,
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        (
+            ("Keep gateway deadlines simple", "This is how we do gateway deadlines: in one place, by one owner."),
+            ("Keep gateway deadlines part 20 simple", "This is how we do gateway deadlines part 20: in one place."),
+        ),
         (
             ("Nightly export of orders", "Orders are exported to the warehouse each night at 03:00."),
             ("Nightly export of invoices", "Invoices are exported to the warehouse each night at 03:00."),
@@ -182,3 +187,14 @@ def test_a_true_duplicate_is_among_the_similar_shown(sealed: Path, tmp_path: Pat
     with empty(str(tmp_path / "kb"), os.environ) as kb:
         seen = shown(pairs("dev"), kb)
     assert seen.found >= 0.93 * seen.due
+
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def test_a_word_stands_in_one_row_of_near_words_and_in_one_of_contrary_ones() -> None:
+    for rows in (wording.NEAR, wording.CONTRARY):
+        words = Counter(word for row in rows for word in row.split("|"))
+        assert [word for word, times in words.items() if times > 1] == []
+        assert all(len(row.split("|")) > 1 for row in rows)
+        assert [word for word in words if " " in word] == [], "words are compared one by one"

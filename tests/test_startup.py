@@ -37,7 +37,7 @@ def test_only_the_host_that_is_named_is_loaded(host: str) -> None:
     statement = (
         "import io, os, sys\n"
         "os.environ['KB_HOME'] = '/nowhere'\n"
-        "sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(b'{}')), io.StringIO()\n"
+        "sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(b'{}')), io.TextIOWrapper(io.BytesIO())\n"
         "from kb import hosts\n"
         f"try: hosts.main(['stop', '--host', '{host}'])\n"
         "except SystemExit: pass\n"

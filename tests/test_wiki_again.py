@@ -12,7 +12,7 @@ import pytest
 from conftest import git
 from mkdocs.livereload import LiveReloadServer
 from test_wiki import record
-from test_wiki_site import built, shelved
+from test_wiki_site import built, own_site, shelved
 
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.checkup import checked_again
@@ -99,6 +99,17 @@ def test_a_wiki_built_over_the_one_before_is_that_built_anew(tmp_path: Path) -> 
         again, anew = bytes_of(tmp_path / "site"), bytes_of(tmp_path / step.__name__)
         assert again.keys() == anew.keys(), step
         assert not [name for name, data in again.items() if data != anew[name]], step
+
+
+def test_a_site_with_pages_of_its_own_is_built_again_whole(tmp_path: Path) -> None:
+    root = own_site(tmp_path / "kb", guide="# Guide\n\nHow to zebra.\n")
+    built(root, tmp_path / "site", strict=False, own_config=True)
+    edited(root, "global/D001-first.md", "Done.", "Done at last.")
+    built(root, tmp_path / "site", strict=False, own_config=True)
+    built(root, tmp_path / "anew", strict=False, own_config=True)
+    again, anew = bytes_of(tmp_path / "site"), bytes_of(tmp_path / "anew")
+    assert again == anew and b"at last" in again["kb/anchors/global/D001/index.html"]
+    assert any(b"zebra" in data for name, data in again.items() if name.startswith("search/kb/t/"))
 
 
 def test_one_edited_record_has_its_page_made_and_those_that_name_it(

@@ -114,6 +114,24 @@ def test_a_visitor_searches_by_keyboard_and_arrives(visit: Visit, asked: str, fo
     assert page.locator(ACTED).count() == 0
 
 
+def test_the_answers_are_narrowed_by_fields_and_by_what_is_typed(visit: Visit) -> None:
+    page = visit()
+    page.keyboard.press("/")
+    page.keyboard.type("owner")
+    page.keyboard.press("End")
+    links = page.locator(".md-search-result__link")
+    links.first.wait_for()
+    every, others = links.count(), page.locator(".kb-found").filter(has_not_text="Decision")
+    assert others.count()
+    kinds = page.locator('.kb-find [name="kind"]')
+    kinds.select_option("decision")
+    assert page.locator("input.md-search__input").input_value().split() == ["owner", "kind:decision"]
+    sync.expect(others).to_have_count(0)
+    assert links.count()
+    kinds.select_option("")
+    sync.expect(links).to_have_count(every)
+
+
 def test_a_superseded_record_leads_to_what_came_in_its_place(visit: Visit) -> None:
     page = visit("anchors/projects/shop/D001.html")
     note = page.get_by_role("note")

@@ -38,10 +38,11 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
         print_json(_values(kb, found))
         return
     title = say("{name} since {day}", name=kb.config.name, day=found.since)
-    click.echo("\n".join([kb.words(title), "", *_lines(kb, found)]).rstrip("\n"))
+    click.echo("\n".join([kb.words(title), "", *lines(kb, found)]).rstrip("\n"))
 
 
-def _lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
+def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
+    """Yield what a person reads of a digest."""
     changes = list(told(found.changes, kb.config.language, PLAIN))
     yield from changes or [kb.words(say("no record changes")), ""]
     reviews = [f"{one.branch}: [{one.record.id}] {one.record.title}" for one in found.reviews]

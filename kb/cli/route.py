@@ -34,6 +34,6 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
     for read in found.reads:
         click.echo(f"{read.path}  ({read.why})")
     if not found.reads:
-        click.echo("none")
+        click.echo(routes.NONE)
     elif not os.path.exists(os.path.join(kb.root, routes.CONVENTIONS)):
         warn(kb, say("{path} is not written yet: kb memory", path=routes.CONVENTIONS))

@@ -104,7 +104,7 @@ def _nothing(host: ModuleType | None, event: str, problem: str, given: dict[str,
     if host:
         from kb.decision import Decision
 
-        sys.stdout.write(host.rendered(event, Decision(), given or {}))
+        _print(host.rendered(event, Decision(), given or {}))
     return (host.FAILED if host else 1) if problem else 0
 
 
@@ -143,8 +143,13 @@ def _called(
     except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
         events.remember_failure(root, event, error)
         return _nothing(host, event, failures.safe(f"{event}: {error}"), given)
-    sys.stdout.write(host.rendered(event, decision, given))
+    _print(host.rendered(event, decision, given))
     return 0
+
+
+def _print(answer: str) -> None:
+    """Print an answer as every host reads it: in UTF-8, whatever the locale; half a character becomes a mark."""
+    sys.stdout.buffer.write(answer.encode("utf-8", "replace"))
 
 
 def _write() -> int:

@@ -22,7 +22,7 @@ _WRITES = frozenset(["Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edi
 _SHELLS = frozenset(["Bash", "PowerShell", "Shell", "shell", "bash", "run_shell_command"])
 _TOUCHING = _READS | _WRITES | _SHELLS | {"apply_patch", "patch", "multiedit", "str_replace_editor", "exec_command"}
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path")
-_PLAIN_OUT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b|[-=]>")
+_PLAIN_OUT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b")
 _BUSY = regex(
     r">|\bkb\b|kb-hook|kb\.hosts|mb\s*[:：]|memory.?bank|anchors|content|\.kb\b|\bcd\b|\$\(|`|"
     r"\b(?:tee|sed|perl|ruby|awk|patch|apply_?patch|apply|mv|cp|rm|rmdir|dd|ln|install|truncate|touch|shred|unlink|rsync|"
@@ -34,6 +34,8 @@ _BUSY = regex(
 _VERBS = ("write", "edit", "create", "move", "rename", "delete", "remove", "patch", "append", "insert", "replace",
           "update", "save", "put", "copy", "read", "get", "search", "list", "run", "exec", "shell",
           "command")  # fmt: skip
+_OTHERS = ("Todo", "todo", "Web", "web", "Task", "task", "Agent", "Exit", "Enter", "Ask", "Skill", "Bash", "Kill")
+"""How the names of tools begin that touch no file, though there are verbs in them."""
 _LARGEST = 2_000_000
 _PLAIN_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
 
@@ -60,8 +62,8 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
         plain = bool(paths or tool in _READS) and not any(_is_inside(path, root) for path in paths or [str(folder)])
         return plain and (tool in _READS or _is_settled(payload, root, paths))
     if tool.startswith(("mcp__", "MCP:", "mcp_")):
-        return not any(verb in tool.lower() for verb in _VERBS)
-    return tool not in _TOUCHING
+        return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
+    return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
 
 
 def _is_inside(path: str, root: str) -> bool:

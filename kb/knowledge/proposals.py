@@ -22,8 +22,9 @@ from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
 from kb.knowledge.guard.turns import FOLDER
 from kb.knowledge.write import inbox
+from kb.reading.quoting import quoted
 from kb.record import Candidate, Record, Verdict
-from kb.text import clip, one_line
+from kb.text import clip
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 from kb.writing import redact
@@ -66,7 +67,7 @@ class Proposal(NamedTuple):
     tries: int = 0
 
 
-# -- propose ------------------------------------------------------------------------------
+# -- propose -----------------------------------------------------------------------------------------
 
 
 def propose(
@@ -81,11 +82,10 @@ def propose(
     for proposal in (*_held(kb, verdicts), *_noticed(kb, log, folder, host, verdicts)):
         if not _said_before(kb, proposal.candidate, (*known, *found)):
             found.append(proposal)
-    if silent:
-        for proposal in found:
-            _keep(kb, proposal._replace(session=log.session))
-        return ""
-    return _shown(kb, log.session, found[:_AT_ONCE], known)
+    shown = [] if silent else found[:_AT_ONCE]
+    for proposal in found[len(shown) :]:
+        _keep(kb, proposal._replace(session=log.session))
+    return _shown(kb, log.session, shown, known)
 
 
 def _held(kb: KnowledgeBase, verdicts: Sequence[Verdict]) -> list[Proposal]:
@@ -153,10 +153,8 @@ def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Se
 
 
 def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
-    from kb.untrusted import visible
-
     kind = kind_label(proposal.candidate.kind, kb.config.language)
-    return f"[{kind}] {clip(visible(one_line(proposal.candidate.title)), 120)}"
+    return f"[{kind}] {quoted(proposal.candidate.title, 120)}"
 
 
 def add(kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
@@ -241,11 +239,11 @@ _ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --c
 
 def _outcome(kb: KnowledgeBase, verdict: Verdict) -> str:
     where = f" ({verdict.path})" if verdict.path else ""
-    return f"  {verdict.verdict}: [{verdict.id}] {clip(verdict.title, 120)}{where}"
+    return f"  {verdict.verdict}: [{verdict.id}] {quoted(verdict.title, 120)}{where}"
 
 
 def _titles(proposals: Sequence[Proposal]) -> str:
-    return "; ".join(clip(one.candidate.title, 80) for one in proposals)
+    return "; ".join(quoted(one.candidate.title, 80) for one in proposals)
 
 
 def _new_code() -> str:

@@ -20,14 +20,14 @@ class Html(str):
 def element(tag: str, *children: str, **attributes: str) -> Html:
     """Return an element; a child that is no Html is text. `class_` is class, `data_x` data-x; "" leaves one out."""
     written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for name, value in attributes.items() if value
+        [f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for name, value in attributes.items() if value]
     )
     return Html(f"<{tag}{written}>{inside(*children)}</{tag}>")
 
 
 def inside(*children: str) -> Html:
     """Return *children* one behind the other; one that is no Html is text."""
-    return Html("".join(child if isinstance(child, Html) else html.escape(child) for child in children))
+    return Html("".join([child if isinstance(child, Html) else html.escape(child) for child in children]))
 
 
 def opened(tag: str, **attributes: str) -> Html:

@@ -56,4 +56,4 @@ def _address(urls: Mapping[str, str], here: str, published: str) -> Callable[[st
 
 def _seen(url: str, here: str) -> str:
     """Return *url*, relative to the wiki's top, as it is seen from the folder *here*."""
-    return posixpath.relpath(url, here or ".") + ("/" if url.endswith("/") else "")
+    return "../" * (here.count("/") + 1 if here else 0) + url

@@ -30,7 +30,9 @@ MONTHS = 12
 def home_page(wiki: Wiki) -> Page:
     """Return the first page: what there is, what is new, what waits for a person, how to find the rest."""
     records = wiki.library.records
-    search = say("Press / to search: every word must occur; quotes keep a phrase together; a word with - is left out.")
+    search = say(
+        "Press / to search: what has every word comes first; quotes keep a phrase together; a word with - is left out."
+    )
     newest = sorted(range(len(records)), key=lambda place: records[place].date, reverse=True)[:NEWEST]
     parts = [
         f"# {plain(wiki.config.name)}",

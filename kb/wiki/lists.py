@@ -80,12 +80,13 @@ def _sheets(stamps: Stamps, listed: Listing, title: str, before: Html | None = N
     for number, groups in enumerate(listed.sheets):
         rows = [(group.label, stamps.rows(group.places)) for group in groups]
         first = None if number else before
-        made_of = stamp(title, len(listed.sheets), () if number else (listed.counts, listed.uris), rows, first)
-        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps.wiki, listed, title, number, first, preset))
+        contents = () if number else (listed.counts, listed.uris)
+        made_of = stamp(title, len(listed.sheets), contents, rows, first)
+        yield Draft(listed.uri_of(number), made_of, partial(_sheet, stamps, listed, title, number, first, preset))
 
 
 def _sheet(
-    wiki: Wiki, listed: Listing, title: str, number: int, before: Html | None, preset: Mapping[str, str]
+    stamps: Stamps, listed: Listing, title: str, number: int, before: Html | None, preset: Mapping[str, str]
 ) -> Page:
     last = len(listed.sheets)
     heading = f"{title} ({number + 1}/{last})" if last > 1 else title
@@ -99,8 +100,8 @@ def _sheet(
         parts.append(_contents(listed))
     for group in listed.sheets[number]:
         parts += [f"## {plain(group.label)}"] if group.label else []
-        parts.append(_table(wiki, group))
-    parts += [_pager(wiki, listed, number)] if last > 1 else []
+        parts.append(_table(stamps, group))
+    parts += [_pager(stamps.wiki, listed, number)] if last > 1 else []
     parts += [closed("div"), closed("div")]
     return Page(listed.uri_of(number), tuple(parts), listing=True, name="" if number else title)
 
@@ -113,10 +114,11 @@ def _contents(listed: Listing) -> Html:
     return element("p", joined(" · ", links), class_="kb-contents")
 
 
-def _table(wiki: Wiki, group: Group) -> Html:
+def _table(stamps: Stamps, group: Group) -> Html:
+    wiki = stamps.wiki
     words = (say("Status"), say("Record"), say("Scope"), say("Date"), say("Tags"))
     head = element("tr", *(element("th", wiki.word(word)) for word in words))
-    body = element("tbody", *(_row(wiki, place) for place in group.places))
+    body = element("tbody", *(stamps.row(place, _row) for place in group.places))
     return element("table", element("thead", head), body, data_kb_list="1")
 
 

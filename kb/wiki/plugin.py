@@ -172,6 +172,8 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
     made = stale = 0
     memory: Memory | None = None
     """Of which terms the index before was made."""
+    known: Built
+    """The same, as far as it is made in the way in which it would be made now."""
     built: Built
     shown: Shown
     pages: list[KbPage]
@@ -218,13 +220,15 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         wiki, folder, urls = self.shown.wiki, self.shown.folder, self.shown.urls
         self.stamps = Stamps(wiki)
         self.built = Built(frame(wiki, self.site))
-        before = self.before.pages if self.before.frame == self.built.frame else {}
+        self.known = self.before if self.before.frame == self.built.frame else Built()
+        for other in files.documentation_pages():
+            other.is_modified = lambda: True  # type: ignore[method-assign]
         named = navigation(wiki)
         for draft in drafts(wiki, self.stamps):
             inclusion = InclusionLevel.INCLUDED if draft.uri in named else InclusionLevel.NOT_IN_NAV
             file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
             assert isinstance(file, KbFile)
-            kept = before.get(draft.uri)
+            kept = self.known.pages.get(draft.uri)
             is_same = kept is not None and kept.stamp == draft.stamp and draft.uri not in named
             file.is_kept = is_same and os.path.isfile(file.abs_dest_path)
             files.append(file)
@@ -297,11 +301,11 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         docs = sorted(found, key=lambda doc: doc.order)
         self.built.docs.update((doc.url, doc.stamp) for doc in docs)
         language, words = wiki.config.language, wiki.told.wording
-        told = change(self.before.docs, docs) if self._has_index(config) else None
+        parts = {path for path in self.known.files if path.startswith(FOLDER)}
+        told = change(self.known.docs, docs) if parts and parts <= _files_in(config.site_dir, FOLDER) else None
         files = updated(config.site_dir, told, self.memory, language, words) if told and self.memory else None
         if files is not None:
-            self.built.files.update((path, "") for path in self.before.files if path.startswith(FOLDER))
-            self.built.files.update((path, "") for path in files)
+            self.built.files.update((path, "") for path in (*parts, *files))
         keep = self.memory.keep if self.memory else None
         for path, text in files.items() if files is not None else index_files(docs, language, words, keep):
             if text:
@@ -310,18 +314,6 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
                 del self.built.files[path]
         if self.memory:
             self.memory.save()
-
-    def _has_index(self, config: MkDocsConfig) -> bool:
-        """Tell whether the index of the site before is all there, and made as it would be made now."""
-        top = os.path.join(config.site_dir, FOLDER)
-        there = (
-            os.path.relpath(os.path.join(place, name), config.site_dir)
-            for place, _, names in os.walk(top)
-            for name in names
-        )
-        return self.before.frame == self.built.frame and {
-            path for path in self.before.files if path.startswith(FOLDER)
-        } <= {path.replace(os.sep, "/") for path in there}
 
     def _write_files(self, config: MkDocsConfig) -> None:
         folder = self.shown.folder
@@ -343,7 +335,7 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         """Write the file *path*, unless one that is *made_of* the same stands there."""
         place = os.path.join(config.site_dir, path)
         self.built.files[path] = made_of
-        if not made_of or self.before.files.get(path) != made_of or not os.path.isfile(place):
+        if not made_of or self.known.files.get(path) != made_of or not os.path.isfile(place):
             _write(place, make())
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
@@ -355,8 +347,15 @@ class KbPlugin(BasePlugin[Settings]):  # type: ignore[no-untyped-call]
         return server
 
 
+def _files_in(site: str, folder: str) -> set[str]:
+    """Return the files below the *folder* of the *site*, relative to the site, with forward slashes."""
+    places = (os.path.join(place, name) for place, _, names in os.walk(os.path.join(site, folder)) for name in names)
+    return {os.path.relpath(place, site).replace(os.sep, "/") for place in places}
+
+
 def _write(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if not os.path.isdir(os.path.dirname(path)):
+        os.makedirs(os.path.dirname(path))
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 

@@ -21,7 +21,7 @@ from kb.record import GLOBAL, LIVE, Record, Section, Status
 from kb.text import FIRST_CJK, clip, folded, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE, term_weights
-from kb.wiki.labels import STATUSES, mark, status_name
+from kb.wiki.labels import STATUSES, status_name
 from kb.wiki.stamps import Stamps, stamp
 from kb.words import Said, say
 
@@ -252,7 +252,7 @@ def answer_file(number: int, doc: Doc, kept: Row, numbers: Mapping[str, int], la
 
 def _answer(doc: Doc, kept: Row, numbers: Mapping[str, int], language: str) -> list[Any]:
     record = doc.record
-    facts = [f"{mark(record.status)} {status_name(record.status, language)}", kind_label(record.kind, language)]
+    facts = [status_name(record.status, language), kind_label(record.kind, language)]
     facts = [*facts, record.scope.removeprefix("project/"), record.date[:10], *(f"#{tag}" for tag in record.tags)]
     shown = " · ".join(map(one_line, filter(None, facts))) if record.id else ""
     over = [numbers[url] for url in doc.over if url in numbers]

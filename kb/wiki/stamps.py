@@ -7,12 +7,13 @@ and where the lists it leads to begin. What holds for all pages, such as the set
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from urllib.parse import unquote
 
 from kb.digest import sha256
 from kb.patterns import regex
+from kb.wiki.elements import Html
 from kb.wiki.markup import reference
 from kb.wiki.whole import Draft, Page, Wiki, folder_of_path
 
@@ -36,6 +37,13 @@ class Stamps:
     def __init__(self, wiki: Wiki) -> None:
         """Reckon none yet."""
         self.wiki = wiki
+        self._rows: dict[int, Html] = {}
+
+    def row(self, place: int, make: Callable[[Wiki, int], Html]) -> Html:
+        """Return the row of the record at *place*, which is the same in every list: it is made once."""
+        if place not in self._rows:
+            self._rows[place] = make(self.wiki, place)
+        return self._rows[place]
 
     @cached_property
     def own(self) -> Sequence[str]:

@@ -99,8 +99,7 @@ def _are_values(one: Sequence[Unit], other: Sequence[Unit], new: Gist, old: Gist
 
 def _places(clause: Clause, record: Gist) -> frozenset[str]:
     """Return where a clause holds: production is not staging."""
-    title = {unit.text for unit in record.clauses[0].units} if record.clauses else set()
-    return PLACES & {*title, *(unit.text for unit in clause.units)}
+    return PLACES & {*_texts(record.clauses[0]), *_texts(clause)}
 
 
 def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[int], new: Gist, old: Gist) -> bool:

@@ -14,10 +14,13 @@ from kb.values import NamedTuple
 from kb.writing.lexicon import OPPOSITE_OF, RIVAL_ROWS, UNITS
 from kb.writing.statement import amount, duty_of, is_setting
 from kb.writing.terms import Word, sentences, stem, words
-from kb.writing.wording import BOUNDS, CONTRARY, NEAR, PLAIN, TURNED
+from kb.writing.wording import BOUNDS, CONTRARY, COUNTED, NEAR, PLAIN
 
 SENTENCES = 8
 """Sentences of a decision that are read; what follows tells the circumstances."""
+
+CORE = 12
+"""Clauses of title and first sentence that are laid beside another record's; what has more is a list."""
 
 NAME = 2.0
 """What a name, an identifier or a number weighs; any other word weighs 1."""
@@ -39,9 +42,9 @@ _LONGEST = 4
 
 _ITEMS = regex(r"(?:^|(?<=\s))\d{1,2}[.)、]\s*(?=\D)")
 _MADE = regex(r"[\w#+-]*[\d._#+][\w.#+-]*")
-LEADS = frozenset({"use", "as", "as the", "is", "in", "to"})
+_LEADING = frozenset({"use", "as", "as the", "is", "in", "to"})
 """Marks of the words behind which stands what is chosen."""
-_LEADS = frozenset({"by", "under"})
+_BY = frozenset({"by", "under"})
 _OPEN = frozenset({"any", "anyone", "anybody", "everyone", "everybody", "every", "all", "任何", "所有", "任意", "一切"})
 _ONLY = frozenset({"only", "只有", "仅", "只"})
 
@@ -136,7 +139,7 @@ def gist(title: str, decision: str) -> Gist:
         frozenset(unit.text for unit in units if unit.is_name),
         frozenset((unit.text, unit.unit) for unit in units if unit.is_number),
         tuple(clauses),
-        tuple(clause for clause in clauses if clause.text in texts[:2]),
+        tuple(clause for clause in clauses if clause.text in texts[:2])[:CORE],
     )
 
 
@@ -168,8 +171,8 @@ def _is_character(word: Word) -> bool:
 def _known(word: Word) -> Word:
     if word.mark == "sole" and word.text in ("primary", "主"):
         return Word("term", "primary")
-    if word.text in TURNED:
-        return Word("besides" if word.mark == "besides" else "term", TURNED[word.text])
+    if word.text in COUNTED:
+        return Word("besides" if word.mark == "besides" else "term", COUNTED[word.text])
     if word.mark == "besides":
         return word._replace(mark="support")
     if word.mark not in ("term", "undo"):
@@ -207,12 +210,12 @@ def _clause(text: str, part: list[Word]) -> Clause:
             )
             units.append(Unit(amount(word.text, factor), lead, False, measure, True, is_set))
             lead = ""
-        elif word.text in _LEADS:
+        elif word.text in _BY:
             lead = "by"
         elif word.mark in _SAYING and word.text not in BOUNDS:
             units.append(Unit(word.text, lead, word.is_name))
             lead = ""
-        elif word.mark in LEADS or word.text in _ONLY:
+        elif word.mark in _LEADING or word.text in _ONLY:
             lead = "only" if word.text in _ONLY else word.mark
         elif word.mark:
             lead = ""

@@ -48,6 +48,8 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
     new, old = gist(mine.title, mine.decision), gist(theirs.title, theirs.decision)
     if (new.numbers - old.numbers and old.numbers - new.numbers) or _name_apart(new, old):
         return 0.0
+    if _numbered(mine.title) - _amounts(old) or _numbered(theirs.title) - _amounts(new):
+        return 0.0
     if rules and _are_turned(mine.title, theirs.title):
         return 0.0
     against = _signs(new, old)
@@ -63,10 +65,19 @@ def agreement(mine: Telling, theirs: Telling, *, rules: bool) -> float:
     return share if share * common >= EVIDENCE else 0.0
 
 
+def _numbered(title: str) -> set[str]:
+    """Return the numbers in *title* that tell it from others; one ("once", "a single") is said without saying it."""
+    return _amounts(gist(title, "")) - {"1"}
+
+
+def _amounts(told: Gist) -> set[str]:
+    return {amount for amount, _ in told.numbers}
+
+
 def _are_turned(one: str, other: str) -> bool:
     """Tell whether one title allows or demands and the other denies, or they hold in different places."""
     a, b = statement(one), statement(other)
-    denies = {"must not", "need not"} & {a.duty, b.duty} and len({*a.terms} & {*b.terms}) >= SUBJECT
+    denies = {"must not", "need not"} & {a.duty, b.duty} and len({*a.terms} & {*b.terms}) > 1
     return (bool(denies) and a.duty != b.duty) or (a.places ^ b.places) - {"test"} != set()
 
 
@@ -92,12 +103,11 @@ def _signs(new: Gist, old: Gist) -> int:
     """Return how many signs there are that two records speak of two things.
 
     Each time that one says in title and decision what the other never says; where titles or clauses are alike but for
-    one place; and where one denies in short what the other says. A word and its
-    opposite, several against one and all against only some are two signs.
+    one place; and where one denies in short what the other says. A word and its opposite, several against one and all
+    against only some are two signs.
     """
-    swapped = any(_are_twins(mine, theirs, new, old) for mine in new.core for theirs in old.core)
-    if not swapped and new.clauses and old.clauses:
-        swapped = _is_swapped(new.clauses[0], old.clauses[0], new, old)
+    swapped = _is_swapped(new.clauses[0], old.clauses[0], new, old)
+    swapped = swapped or any(_are_twins(mine, theirs, new, old) for mine in new.core for theirs in old.core)
     denied = _denied(new) & old.affirmed or _denied(old) & new.affirmed
     against = _many_and_one(new, old) or _many_and_one(old, new) or _all_and_only(new, old) or _all_and_only(old, new)
     against = against or any(are_opposite(a, b) for a in new.words - old.words for b in old.words - new.words)

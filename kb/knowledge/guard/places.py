@@ -9,7 +9,7 @@ from kb.guarding.shell import UNKNOWN
 from kb.guarding.touched import Place
 from kb.kinds import KINDS
 from kb.knowledge.names import CONTENT
-from kb.patterns import regex
+from kb.patterns import IGNORECASE, regex
 from kb.store.git.layout import enclosing
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BANK = "memory-bank"
 _MOST = 2000
 """Paths that one word of a call may stand for, at most."""
-_TELLING = regex(r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", 2)
+_TELLING = regex(r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", IGNORECASE)
 _BRACES = regex(r"\{([^{}]*,[^{}]*)\}")
 _LINKED = 20_000
 """Files among which the other name of a file with two names is looked for."""
@@ -77,7 +77,7 @@ def meant(place: Place, ground: Grounds) -> list[str]:
 
 def _absolute(path: str, folder: str, ground: Grounds) -> str:
     spelled = [_home(folder, ground), _home(path, ground)]
-    return os.path.normpath(os.path.join(ground.folder, *spelled).replace("\\", "/")) if path else ground.folder
+    return os.path.join(ground.folder, *spelled).replace("\\", "/") if path else ground.folder
 
 
 def _can_be(path: str) -> bool:
@@ -110,18 +110,31 @@ def _globbed(pattern: str) -> list[str]:
     return found or [pattern]
 
 
-def whose(path: str, ground: Grounds, *, whole: bool = False) -> str:
+def whose(path: str, ground: Grounds, *, whole: bool = False, named: str = "") -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
-    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
+    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant,
+    or what has a name of the pattern *named*.
     """
-    for real in {os.path.realpath(path), os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))}:
+    folder, name = os.path.split(path.rstrip("/"))
+    itself = os.path.join(os.path.realpath(folder), name if name not in (".", "..") else "")
+    for real in {os.path.realpath(path), itself}:
         for top, what in ground.kept:
-            if inside(real, top) or (whole and os.path.isdir(real) and inside(top, real)):
+            below = whole and os.path.isdir(real) and inside(top, real)
+            if inside(real, top) or (below and (not named or _has_named(real, top, named))):
                 return what
         if BANK in real.casefold().split("/") and _has_bank(real):
             return "bank"
     return "record" if _other_name(path, ground) else ""
+
+
+def _has_named(path: str, top: str, named: str) -> bool:
+    """Tell whether something in *top*, or on the way from *path* to it, has a name of the pattern *named*."""
+    from fnmatch import fnmatchcase
+
+    names = os.path.relpath(top, path).split(os.sep)
+    names += [name for _, folders, files in os.walk(top) for name in (*folders, *files)]
+    return any(fnmatchcase(name.casefold(), named.casefold()) for name in names)
 
 
 def _has_bank(path: str) -> bool:

@@ -15,7 +15,7 @@ from kb.guarding.touched import Call, Place, patched
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
 from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, whose
-from kb.patterns import regex
+from kb.patterns import DOTALL, IGNORECASE, regex
 from kb.record import GLOBAL, Status
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -33,7 +33,7 @@ _ASKED_ABOUT = 20
 _CHANGES = regex(
     r"\.?write|append|unlink|\bremove|\brename|replace\(|rmtree|truncate|\bcopy\w*\(|\bmove\w*\(|delete|\bmv\b|\brm\b|>|"
     r"open\([^)]*,\s*(?:mode\s*=\s*)?['\"][rwaxb+]*[wax+]|open\(.{0,20}['\"]\s*[>+]",
-    2 | 16,
+    IGNORECASE | DOTALL,
 )
 """What a program that changes files says."""
 _WORDS = regex(r"[^\W\d_]{3,}")
@@ -174,7 +174,7 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
         if is_telling(place) and not is_free:
             return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
         for path in meant(place, ground):
-            what = whose(path, ground, whole=place.whole)
+            what = whose(path, ground, whole=place.whole, named=place.named)
             if what and not (is_free and what != "state"):
                 return guard.kept(_short(path, ground), what).in_language(language)
             if not what and not is_free and changes_block(path, seen.tool, seen.given):

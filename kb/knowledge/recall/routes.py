@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BANK = "memory-bank"
 """The folder of what is written for agents that read files and call nothing."""
+NONE = "none"
+"""What is printed where nothing has to be read; programs look for it, so it is not translated."""
 CONVENTIONS = f"{BANK}/details/patterns.md"
 _CONVENTIONAL = ("pattern", "constraint", "preference")
 """The kinds in which the conventions stand where nobody has written that file."""
@@ -36,7 +38,9 @@ def route(kb: KnowledgeBase, text: str, *, project: str = GLOBAL) -> Route:
     about = [hit.record.path for hit in telling(kb, text, project=project, first=0)][: routing.MAX_FILES]
     if not about and not any(intent.conventions for intent in wanted) and not routing.names_code(text):
         return Route()
-    reads = routing.reads(wanted, about, globs, _conventions(kb, globs), kb.config.language)
+    conventions = _conventions(kb, globs)
+    missing = "" if CONVENTIONS in conventions else CONVENTIONS
+    reads = routing.reads(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
     return Route(tuple(intent.name for intent in wanted), reads)
 
 

@@ -4,7 +4,7 @@
   const folded = text => text.normalize("NFKC").toLowerCase();
   const written = (field, value) => (field === "tag" ? `#${value}` : `${field}:${value}`);
 
-  function choice(field, told, start) {
+  function choice(field, told) {
     const select = document.createElement("select");
     select.name = field;
     select.setAttribute("aria-label", told.label);
@@ -22,7 +22,7 @@
     place.prepend(bar);
     const start = await window.kbPart("start");
     const selects = ["kind", "status", "scope", "tag"].filter(name => start[name].names.length > 1)
-      .map(name => choice(name, start[name], start));
+      .map(name => choice(name, start[name]));
     bar.append(...selects);
 
     const words = () => field.value.split(/\s+/).filter(Boolean);
@@ -44,7 +44,12 @@
     follow();
   }
 
-  const start = () => document.querySelector("input.md-search__input")?.addEventListener("focus", makeFilters, { once: true });
+  function start() {
+    const field = document.querySelector("input.md-search__input");
+    if (field && field === document.activeElement) makeFilters();
+    else field?.addEventListener("focus", makeFilters, { once: true });
+  }
+
   if (typeof document$ !== "undefined") document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
