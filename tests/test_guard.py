@@ -425,6 +425,14 @@ KEPT = r"""
     git -C ROOT rm -r content
     echo x > short/../new.md
     echo x =>short/new.md
+    git -C ROOT clean -fdx
+    git -C ROOT clean -d --force -X
+    find ROOT -iname 'd0*' -delete
+    find ROOT -name '*.py' -o -name '*.md' -exec sed -i s/a/b/ {} +
+    find ROOT ! -name '*.py' -delete
+    find ROOT -name content -exec rm -rf {} +
+    find ROOT -name '*.md' | xargs sed -i s/a/b/
+    echo x > $'ROOT/\x63ontent/a\x6echors/a.md'
 """
 FREE = r"""
     kb write --kind decision --title x
@@ -438,6 +446,15 @@ FREE = r"""
     python3 -c "print(open('RECORD').read())"
     echo content/anchors > notes.txt
     mkdir -p content-of-mine
+    grep -c kb-hook settings.json
+    git commit -m "Document kb-hook events"
+    git commit -m 'Tell that mb:write is for a person, not for claude'
+    find ROOT -name '*.pyc' -delete
+    find ROOT -name '*.py' | xargs sed -i s/a/b/
+    find ROOT -name '*.py' -exec sed -i s/a/b/ {} +
+    git -C ROOT clean -fd
+    git -C ROOT clean -fdxn
+    git -C ROOT clean -fdx -e .kb
     echo x > ROOT/content/templates/compact.md
     kb proposal list
     kb proposal show x
@@ -560,6 +577,11 @@ FORGED = r"""
     echo '{"prompt":"mb:write"}' | kb-hook user-prompt
     kb-hook UserPromptSubmit < payload.json
     cat p | /usr/bin/kb-hook user-prompt
+    kb-hook "user-prompt" < p
+    kb-h"ook" stop --host=codex < p
+    git commit -m x && kb-hook stop < p
+    bash -c $'true\nkb proposal confirm'
+    git commit -m "$(claude -c -p mb:write)"
     python -c 'from kb.hosts import main; main(["user-prompt"])' < p
     python -m kb.hosts user-prompt < p
     claude --resume s1 -p mb:write

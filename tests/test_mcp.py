@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
 import subprocess
@@ -415,6 +416,22 @@ def test_the_token_is_the_users_alone_and_made_anew_where_it_was_not(tmp_path: P
     second = http.token("/a", environment)
     assert second.is_new and second.secret != first.secret
     assert http.token("/a", environment, anew=True).secret != second.secret
+
+
+def test_a_server_that_starts_with_another_takes_the_token_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment, draw = {"XDG_STATE_HOME": str(tmp_path)}, secrets.token_urlsafe
+    first: list[http.Token] = []
+
+    def drawn_late(size: int) -> str:
+        monkeypatch.setattr(secrets, "token_urlsafe", draw)
+        first.append(http.token("/a", environment))
+        return draw(size)
+
+    monkeypatch.setattr(secrets, "token_urlsafe", drawn_late)
+    assert http.token("/a", environment) == first[0]._replace(is_new=False)
+    assert os.listdir(tmp_path / "kb" / "mcp") == [os.path.basename(first[0].path)]
 
 
 @pytest.mark.parametrize("text", ["0.0.0.0:80", "192.168.1.7:8735", "kb.example.com:80", "[::]:1"])

@@ -220,6 +220,7 @@ TREE = Tree(
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [
+        ("It keeps `.cache/index.db` and .env.d/x.toml", []),
         ("See `src/app.py:12` and src/util/text.py.", []),
         ("See `util/text.py`, `src/` and `src/**/*.py`.", []),
         ("See src/gone.py and https://example.com/a/b.html", ["src/gone.py"]),

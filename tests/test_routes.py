@@ -83,7 +83,9 @@ def test_an_empty_knowledge_base_sends_nobody_anywhere(kb: KnowledgeBase) -> Non
 def test_the_command_prints_files_or_none(filled: KnowledgeBase, root: Path) -> None:
     assert run(root, "route", "谢谢").out == "none\n"
     told = run(root, "route", "重构支付模块")
-    assert CONVENTIONS in told.error
+    assert (
+        f"M[0-9]*.md  (refactoring or migrating, in place of {CONVENTIONS})" in told.out and CONVENTIONS in told.error
+    )
     bank.write(filled)
     told = run(root, "route", "重构支付模块")
     assert CONVENTIONS in told.out and told.error == ""
@@ -107,6 +109,13 @@ def test_three_files_and_three_hundred_lines_are_read_directly(sizes: list[int],
     assert (plan.mode, len(plan.files)) == (mode, directly)
     assert len(plan.files) <= MAX_FILES and sum(one.lines for one in plan.files) <= MAX_LINES
     assert plan.escalate == 'kb pack "why?"' and plan.lines == sum(sizes)
+
+
+def test_a_question_is_answered_by_a_text_that_holds_most_of_it(filled: KnowledgeBase) -> None:
+    text = "A broker would be one more server. Tantivy was measured and is a native dependency of every hook."
+    filled.import_records([record("D002", "decision", "Rank with SQLite", text)], origin="a test")
+    assert [file.id for file in routes.drill(filled, "is tantivy a native dependency").files] == ["D002"]
+    assert routes.drill(filled, "is nginx a native web server in Paris").mode == "none"
 
 
 def test_the_plan_names_files_what_to_do_then_and_what_to_cite(filled: KnowledgeBase, root: Path) -> None:

@@ -22,7 +22,10 @@ STARTS = {
     "store.git.command": "git, with lists of arguments and settings of kb's own",
     "store.llm": "KB_LLM_CMD, which the user's environment names",
     "store.talking": "KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
-    "doctor": "the hook line that kb itself has installed",
+    "doctor.hosts": "the hook line that kb itself has installed",
+    "hosts": "imports the module of a host from the table of hosts",
+    "hosts.install": "imports the module of a host from the table of hosts",
+    "__init__": "imports the module of a name from the table of names",
     "cli.edit": "the editor that the user's environment names",
     "cli.group": "imports the module of a command from the table of commands",
     "knowledge.verify": "the commands of a Verification section, on a person's word",
@@ -32,7 +35,7 @@ STARTS = {
 
 SHELLS = {
     "store.git.driver": "the line of the merge driver that kb writes, tried on a record of its own",
-    "doctor": "the hook line that kb itself has installed",
+    "doctor.hosts": "the hook line that kb itself has installed",
     "knowledge.verify": "the commands of a Verification section, on a person's word",
 }
 """Every module that names a shell."""
@@ -117,7 +120,8 @@ def trap(kb: KnowledgeBase, tmp_path: Path) -> Path:
     )
     fields = dict.fromkeys(("decision", "alternatives", "why", "verification", "rollback"), texts)
     for number in range(3):
-        wild = decision(number, **fields, tags=(f"$({call})",))
+        said = f"{decision(number).decision} {texts}"
+        wild = decision(number, **(fields | {"decision": said}), tags=(f"$({call})",))
         one(kb, wild._replace(title=f"{wild.title} `{call}`" if number else wild.title, impact=(f"$({call})",)))
     assert len(kb.records()) == 3
     return mark

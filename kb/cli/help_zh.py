@@ -621,6 +621,9 @@ VECTORS_ZH: dict[str, str] = {
         "显示使用哪个 embedder、是否可用，以及多少记录已有向量。"
     ),
     "Tell how things stand with the vectors.": "显示向量的状况。",
+    "Print the vector of TEXT as JSON.": "以 JSON 输出 TEXT 的向量。",
+    "Print the vector of a text.": "输出一段文本的向量。",
+    "As a text that is searched; without it, as a question.": "按被搜索的文本处理；不加则按提问处理。",
     "Forget all vectors; search goes on by words. `kb vectors build` makes them again.": (
         "丢弃全部向量；搜索仍按字面进行。`kb vectors build` 可重新生成。"
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kb.guarding.shell import UNKNOWN, Command, commands
+from kb.guarding.shell import MOST, UNKNOWN, Command, commands
 from kb.guarding.touched import Call, Place, patched, together
 from kb.patterns import IGNORECASE, regex
 
@@ -29,11 +29,14 @@ _HANDS_ON = frozenset([
     "exec", "eval", "xargs", "parallel", "watch", "unbuffer", "script", "caffeinate",
     "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "rye", "npx",
 ])  # fmt: skip
-_AGENTS = regex(r"(?:^|[\s/;&|])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
+_AGENTS = regex(r"(?:^|[\s/;&|(`])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
 _WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
 _BY_HAND = regex(
     r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import|"
     r"kb\.(?:cli|knowledge)\b[\s\S]{0,400}?\bproposals?\b[\s\S]{0,400}?\b(?:confirm|reject)"
+)
+_MENTIONING = frozenset(
+    ["cat", "cd", "echo", "egrep", "fgrep", "grep", "head", "ls", "printf", "rg", "tail", "wc", "which"]
 )
 _KB = regex(r"(?:^|/)kb$")
 _ASKING = frozenset([
@@ -51,9 +54,16 @@ def ran(words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text:
     """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
     if not as_text:
         return _of(Command(tuple(words), folder), known, depth)
-    found = [_of(one._replace(folder=_in(folder, one.folder)), known, depth) for one in commands(words[0], known)]
-    forged = _forged(words[0])
+    read = commands(words[0], known)
+    found = [_of(one._replace(folder=_in(folder, one.folder)), known, depth) for one in read]
+    forged = "" if len(words[0]) <= MOST and all(map(_only_mentions, read)) else _forged(words[0])
     return together([Call(forges=forged), *found]) if forged else together(found)
+
+
+def _only_mentions(command: Command) -> bool:
+    """Tell whether what *command* is given is words to it, and nothing that it runs."""
+    name = command.words[0].rpartition("/")[2] if command.words else ""
+    return name in _MENTIONING or (name == "git" and command.words[1:2] in (("commit",), ("grep",), ("log",)))
 
 
 def _forged(text: str) -> str:
@@ -94,6 +104,9 @@ def _done(name: str, command: Command, known: Mapping[str, str], depth: int) -> 
         yield from _in_a_shell(command, known, depth)
     elif name in _SPECIAL:
         yield _SPECIAL[name](command)
+    elif name == "kb-hook":
+        told = words and words[0] != "write" and not words[0].startswith("-")
+        yield Call(forges=" ".join(command.words).replace(UNKNOWN, "…")) if told else Call()
     elif _KB.search(name) or words[:2] == ("-m", "kb"):
         yield _of_kb(words[2:] if words[:1] == ("-m",) else words)
     elif _INTERPRETERS.match(name) and not _edits_in_place(name, words):
@@ -152,11 +165,12 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
         rest += [word for word in command.before[1:] if not word.startswith("-")]
     if rest:
         call = _of(command._replace(words=tuple(rest), reads=(), writes=()), known, depth + 1)
-        yield call._replace(writes=_wholly(call.writes)) if is_fed else call
+        named = _named(command.before) if command.before[:1] == ("find",) else ""
+        yield call._replace(writes=_wholly(call.writes, named)) if is_fed else call
 
 
-def _wholly(places: Sequence[Place]) -> tuple[Place, ...]:
-    return tuple(place._replace(whole=True) for place in places)
+def _wholly(places: Sequence[Place], named: str) -> tuple[Place, ...]:
+    return tuple(place._replace(whole=True, named=named) for place in places)
 
 
 def _in_a_shell(command: Command, known: Mapping[str, str], depth: int) -> Iterator[Call]:
@@ -260,10 +274,20 @@ def _found(command: Command) -> Call:
     acts = {"-delete", "-exec", "-execdir", "-ok", "-fprint"} & set(words)
     run = [words[words.index(act) + 1 :] for act in ("-exec", "-execdir", "-ok") if act in words]
     calls = [_of(Command(tuple(_filled(one, places)), command.folder), {}, _DEEP - 1) for one in run]
-    calls = [call._replace(writes=_wholly(call.writes)) for call in calls]
+    named = _named(words)
+    calls = [call._replace(writes=_wholly(call.writes, named)) for call in calls]
     if "-delete" in acts or "-fprint" in acts:
-        calls.append(Call(writes=_at(command, places or ["."], whole=True), many=True))
+        calls.append(Call(writes=_wholly(_at(command, places or ["."]), named), many=True))
     return together([Call(_at(command, places)), *calls])
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return the pattern of the names that `find` looks for; "" where not only that says what it finds."""
+    names = _valued(words, ("-name", "-iname"))
+    is_plain = (
+        len(names) == 1 and UNKNOWN not in names[0] and not {"!", "-not", "-o", "-or", ",", "-fprint"} & set(words)
+    )
+    return names[0] if is_plain else ""
 
 
 def _filled(words: Sequence[str], places: Sequence[str]) -> Iterator[str]:
@@ -286,7 +310,9 @@ def _of_git(command: Command) -> Call:
         named = patched(command.given)
         files = [*_plain(rest), *command.reads]
         return Call(writes=_at(here, named), patches=_at(here, files), many=not (named or files))
-    if verb in ("rm", "mv", "restore", "clean"):
+    if verb == "clean":
+        return _cleaned(here, rest)
+    if verb in ("rm", "mv", "restore"):
         return Call(writes=_at(here, _plain(rest), whole=verb in ("rm", "mv"))) if "--cached" not in rest else Call()
     if verb == "checkout" and "--" in rest:
         return Call(writes=_at(here, rest[rest.index("--") + 1 :]))
@@ -294,6 +320,17 @@ def _of_git(command: Command) -> Call:
         return Call(writes=_at(here, [word for word in _plain(rest) if "/" in word or "." in word]))
     shown = [word.rpartition(":")[2] for word in _plain(rest)]
     return Call(_at(here, shown)) if verb in ("show", "diff", "grep", "blame", "log", "cat-file") else Call()
+
+
+def _cleaned(command: Command, words: Sequence[str]) -> Call:
+    """Return what `git clean` takes away; with -x the ignored as well, and kb's state is ignored."""
+    flags = "".join(word[1:] for word in words if word[:1] == "-" and set(word[1:]) <= set("dfinqxX"))
+    left = [word.strip("/") for word in _valued(words, ("-e", "--exclude"))]
+    if "n" in flags or "--dry-run" in words:
+        return Call()
+    named = [word for word in _plain(words) if word.strip("/") not in left]
+    ignored = "d" in flags and "x" in flags.lower() and ".kb" not in left
+    return Call(writes=_at(command, named or (["."] if ignored else []), whole=ignored))
 
 
 def _of_kb(words: Sequence[str]) -> Call:

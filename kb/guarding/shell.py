@@ -24,6 +24,7 @@ _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!"
 _ENDS = ("&&", "||", ";;", ";", "\n", "&", "|&", "|", "(", ")")
 _OUT = regex(r"(?:\d*|&)>(?:>|\||&(?!\d|-))?")
 _DUPLICATED = regex(r"\d*[<>]&(?:\d+|-)")
+_SPELLED = regex(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|([\s\S]))")
 _HERE = regex(r"\d*<<(-?)[ \t]*(\\?)(['\"]?)([^\s'\"<>|;&()]+)\3")
 
 
@@ -91,6 +92,8 @@ class _Reader:
             return at + 2
         if sign in "'\"":
             return self._quoted(text, at)
+        if text.startswith("$'", at):
+            return self._spelled(text, at + 2)
         if sign == "$" or sign == "`":
             return self._expanded(text, at)
         if sign in "<>" or (sign in "&0123456789" and self.word is None and _OUT.match(text, at)):
@@ -165,6 +168,14 @@ class _Reader:
                 self._add(text[at])
                 at += 1
         return at + 1
+
+    def _spelled(self, text: str, at: int) -> int:
+        """Take what stands in `$'…'`, where characters may be told by their numbers."""
+        end = at
+        while end < len(text) and text[end] != "'":
+            end += 2 if text[end] == "\\" else 1
+        self._add(_SPELLED.sub(_character, text[at:end]))
+        return end + 1
 
     def _expanded(self, text: str, at: int) -> int:
         """Take a `$` or a backtick: a variable that is known, or something unknown; commands inside are read."""
@@ -245,6 +256,14 @@ class _Reader:
                 self.found[-1] = self.found[-1]._replace(given="\n".join(rows))
         self._heres = []
         return at
+
+
+def _character(spelled: re.Match[str]) -> str:
+    *hexadecimal, octal, sign = spelled.groups()
+    if sign:
+        return {"n": "\n", "r": "\r", "t": "\t"}.get(sign, sign)
+    number = int(octal, 8) if octal else int(next(filter(None, hexadecimal)), 16)
+    return chr(number) if number < 0x110000 else UNKNOWN
 
 
 def _closing(text: str, at: int, mark: str) -> int:

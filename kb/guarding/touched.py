@@ -22,6 +22,8 @@ class Place(NamedTuple):
     """Whether all that stands below it is meant, where it is a folder."""
     brought: str = ""
     """The name of what comes into it, where it is a folder."""
+    named: str = ""
+    """The pattern of the names that are meant of what stands below it; "" for all."""
 
 
 class Call(NamedTuple):

@@ -42,6 +42,7 @@ def token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> T
     """
     mark = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     path = os.path.join(state_home(environment), "mcp", f"{mark}.token")
+    is_there = os.path.lexists(path)
     with contextlib.suppress(OSError, UnicodeDecodeError):
         rights = os.stat(path, follow_symlinks=False)
         with open(path, encoding="ascii") as file:
@@ -49,12 +50,24 @@ def token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> T
         if len(kept) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
             return Token(kept, path, False)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
     made = secrets.token_urlsafe(32)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+    fresh = f"{path}.{os.getpid()}"
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
         file.write(made + "\n")
+    try:
+        _put(fresh, path, over=anew or is_there)
+    except FileExistsError:  # another server was first: its token holds
+        return token(root, environment)
     return Token(made, path, True)
+
+
+def _put(fresh: str, path: str, *, over: bool) -> None:
+    """Make the file *fresh* the one at *path*; raise FileExistsError where one is there, unless *over* asks for it."""
+    try:
+        os.replace(fresh, path) if over else os.link(fresh, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(fresh)
 
 
 class Address(NamedTuple):

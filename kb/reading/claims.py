@@ -195,8 +195,8 @@ def answers(claims: Iterable[Claim], tree: Tree) -> Iterator[Answer]:
 
 def _path(claim: Claim, tree: Tree) -> Answer | None:
     path = _LINE_NUMBER.sub("", claim.name)
-    if tree.has(path):
-        return None
+    if tree.has(path) or (path.startswith(".") and path.partition("/")[0] not in tree.folders):
+        return None  # what a program makes at work stands in no tree
     moved = sorted(file for file in tree.files if file.rpartition("/")[2] == path.rpartition("/")[2])
     return Answer(claim, moved[0] if len(moved) == 1 else "")
 
@@ -227,8 +227,8 @@ def _env(claim: Claim, tree: Tree) -> Answer | None:
     if not tree.holds(claim.name):
         return Answer(claim, "")
     pattern = re.compile(rf"(?m)(?<!\w){claim.name}[\"']?\s*[:=]\s*[\"']?([^\s\"'#,;]+)")
-    values = {value for text in tree.code.values() for value in pattern.findall(text)}
-    if not claim.value or not values or claim.value in values or any("$" in v or "(" in v for v in values):
+    values = {value.rstrip(".)") for text in tree.code.values() for value in pattern.findall(text)}
+    if not claim.value or not values or claim.value.rstrip(".)") in values or any(v[:1] in "$(<{" for v in values):
         return None
     return Answer(claim, ", ".join(sorted(values)[:3]))
 

@@ -1,7 +1,8 @@
 """Decide which of the records found are worth handing to somebody who said what the work is about.
 
 A prompt is answered only where `kb.reading.rank.relevant` says so: nobody asked. A task or a question was said on
-purpose, so a record may also be told whose title and tags hold half of what was said, or whose text holds all of it.
+purpose, so a record may also be told whose title and tags hold half of what was said. Of a question it is known what
+its terms are worth; a record that holds most of that, or half and a word of it in its title, is told as well.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.reading import rank
 from kb.reading.rank import ENOUGH, Asked, Hit
 from kb.record import GLOBAL, LIVE, Record
+from kb.text import ranked_terms
 
 SHARE = 0.5
 """The share of what was asked, in whole words, that is enough in a title."""
+
+MOST = 0.75
+"""The share of what the terms of a question are worth that is enough anywhere in a record."""
+
+READ = 8
+"""Records whose whole text is weighed, the best first."""
 
 
 def worth_telling(
@@ -25,20 +33,26 @@ def worth_telling(
     frequency: Mapping[str, int] | None = None,
     total: int = 0,
     synonyms: Iterable[str] = (),
+    worth: Mapping[str, float] | None = None,
 ) -> list[Hit]:
     """Return those of *hits*, in their order, that are about the task or question *text*.
 
-    *frequency* and *total* are what `rank.relevant` takes; *synonyms* are other words for what was said.
+    *frequency* and *total* are what `rank.relevant` takes; *synonyms* are other words for what was said; *worth* has
+    the terms of a question, those too that no record has.
     """
     sure = {hit.record.path for hit in rank.relevant(hits, text, scope=scope, frequency=frequency, total=total)}
     about = rank.asked(text)
     wider = rank.asked(" ".join((text, *synonyms))) if synonyms else about
     enough = min(ENOUGH, math.ceil(SHARE * said_in(about)) or 1)
 
+    read = {hit.record.path for hit in hits[:READ]} if worth else set()
+
     def is_told(hit: Hit) -> bool:
-        return hit.record.path in sure or (
-            hit.record.status in LIVE and (hit.whole or rank.evidence(_head(hit.record), wider) >= enough)
-        )
+        if hit.record.path in sure or hit.record.status not in LIVE:
+            return hit.record.path in sure
+        in_head = rank.evidence(_head(hit.record), wider)
+        held = _held(hit.record, worth) if worth and hit.record.path in read else 0.0
+        return in_head >= enough or held >= MOST or (held >= SHARE and in_head >= 1)
 
     return [hit for hit in hits if is_told(hit)]
 
@@ -46,6 +60,13 @@ def worth_telling(
 def _head(record: Record) -> Record:
     """Return *record* without its text: in a long one half of any question stands somewhere."""
     return record._replace(sections=())
+
+
+def _held(record: Record, worth: Mapping[str, float]) -> float:
+    """Return the share of *worth* whose terms stand in *record*."""
+    texts = (record.title, *record.tags, *(section.text for section in record.sections))
+    terms = set(ranked_terms(" ".join(texts)))
+    return sum(much for term, much in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
 
 
 def holding(hits: Sequence[Hit], words: str) -> list[Hit]:

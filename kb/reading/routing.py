@@ -138,11 +138,13 @@ def reads(
     globs: Mapping[str, str],
     conventions: Collection[str],
     language: str,
+    *,
+    instead_of: str = "",
 ) -> tuple[Read, ...]:
     """Return what to read: the files *found* to be about the text, the conventions, the kinds of the intents.
 
     *globs* has the kinds of which there are records, with what finds their files; *conventions* what holds the
-    conventions: one file, or such globs.
+    conventions: one file, or such globs *instead_of* it.
     """
     is_zh = language == "zh"
     said = "、".join(each.zh for each in wanted) if is_zh else ", ".join(each.en for each in wanted)
@@ -150,7 +152,8 @@ def reads(
     steps = [Read(path, "与此相关的记录" if is_zh else "a record about this") for path in found]
     if unsure or any(intent.conventions for intent in wanted):
         reason = ("不确定时宁可多读" if is_zh else "when unsure, read") if unsure else said
-        steps += [Read(path, reason) for path in conventions]
+        stand_in = (f"，代替 {instead_of}" if is_zh else f", in place of {instead_of}") if instead_of else ""
+        steps += [Read(path, reason + stand_in) for path in conventions]
     for intent in wanted:
         steps += [Read(globs[kind], intent.zh if is_zh else intent.en) for kind in intent.kinds if kind in globs]
     return tuple({step.path: step for step in reversed(steps)}[path] for path in dict.fromkeys(s.path for s in steps))

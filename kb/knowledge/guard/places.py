@@ -110,20 +110,31 @@ def _globbed(pattern: str) -> list[str]:
     return found or [pattern]
 
 
-def whose(path: str, ground: Grounds, *, whole: bool = False) -> str:
+def whose(path: str, ground: Grounds, *, whole: bool = False, named: str = "") -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
-    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
+    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant,
+    or what has a name of the pattern *named*.
     """
     folder, name = os.path.split(path.rstrip("/"))
     itself = os.path.join(os.path.realpath(folder), name if name not in (".", "..") else "")
     for real in {os.path.realpath(path), itself}:
         for top, what in ground.kept:
-            if inside(real, top) or (whole and os.path.isdir(real) and inside(top, real)):
+            below = whole and os.path.isdir(real) and inside(top, real)
+            if inside(real, top) or (below and (not named or _has_named(real, top, named))):
                 return what
         if BANK in real.casefold().split("/") and _has_bank(real):
             return "bank"
     return "record" if _other_name(path, ground) else ""
+
+
+def _has_named(path: str, top: str, named: str) -> bool:
+    """Tell whether something in *top*, or on the way from *path* to it, has a name of the pattern *named*."""
+    from fnmatch import fnmatchcase
+
+    names = os.path.relpath(top, path).split(os.sep)
+    names += [name for _, folders, files in os.walk(top) for name in (*folders, *files)]
+    return any(fnmatchcase(name.casefold(), named.casefold()) for name in names)
 
 
 def _has_bank(path: str) -> bool:

@@ -174,7 +174,7 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
         if is_telling(place) and not is_free:
             return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
         for path in meant(place, ground):
-            what = whose(path, ground, whole=place.whole)
+            what = whose(path, ground, whole=place.whole, named=place.named)
             if what and not (is_free and what != "state"):
                 return guard.kept(_short(path, ground), what).in_language(language)
             if not what and not is_free and changes_block(path, seen.tool, seen.given):

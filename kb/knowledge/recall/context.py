@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kb.knowledge.recall import answering, finding, successors
-from kb.reading import context, rank, relevance, synonyms
+from kb.reading import asking, context, rank, relevance, synonyms
 from kb.reading import query as queries
 from kb.reading.context import Context
 from kb.reading.foreground import DOMAIN, MOST, Loaded, Related, shares
@@ -12,9 +12,11 @@ from kb.reading.foreground import summary as summary
 from kb.reading.intent import understood
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Status
+from kb.store.index import Index
 from kb.store.rows import ALL, Filter
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
+from kb.weighing import rarity
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -68,8 +70,15 @@ def telling(
     hits = rank.ranked(found.hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
     about = relevance.worth_telling(
         hits, query, scope=project, frequency=index.postings.frequencies(queries.subjects(query)),
-        total=index.count(wanted), synonyms=tuple(synonyms.others(query, groups)),
+        total=index.count(wanted), synonyms=tuple(synonyms.others(query, groups)), worth=_worth(index, query),
     )  # fmt: skip
     live = [hit for hit in hits if hit.record.status in LIVE]
     told = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
     return [hit for hit, _ in successors.before(index, [hit for hit in hits if hit.record.path in told])]
+
+
+def _worth(index: Index, query: str) -> dict[str, float]:
+    """Return what each term of *query* is worth: the rarer it is, the more; most where no record has it."""
+    weights, total = asking.asked(query), index.count()
+    known = {term.term: term.frequency for term in index.postings.known(weights)}
+    return {term: weight * rarity(known.get(term, 0), total) for term, weight in weights.items()}

@@ -38,7 +38,9 @@ def route(kb: KnowledgeBase, text: str, *, project: str = GLOBAL) -> Route:
     about = [hit.record.path for hit in telling(kb, text, project=project, first=0)][: routing.MAX_FILES]
     if not about and not any(intent.conventions for intent in wanted) and not routing.names_code(text):
         return Route()
-    reads = routing.reads(wanted, about, globs, _conventions(kb, globs), kb.config.language)
+    conventions = _conventions(kb, globs)
+    missing = "" if CONVENTIONS in conventions else CONVENTIONS
+    reads = routing.reads(wanted, about, globs, conventions, kb.config.language, instead_of=missing)
     return Route(tuple(intent.name for intent in wanted), reads)
 
 
