@@ -293,6 +293,12 @@ class TestRanked:
         ]
         assert [hit.record.status for hit in ranked(hits, "cache")] == ["accepted", "proposed", "superseded"]
 
+    def test_what_comes_up_again_comes_first_of_equals_and_of_no_others(self) -> None:
+        heard = [Hit(record(f"D00{n}", "x")._replace(occurrences=n), 1.0) for n in (1, 4, 40)]
+        assert ids(ranked(heard, "cache")) == ["D0040", "D004", "D001"]
+        better = Hit(record("D005", "x"), 1.1)
+        assert ids(ranked([*heard, better], "cache"))[0] == "D005"
+
     @settings(deadline=None)
     @given(st.permutations(range(6)))
     def test_law_the_order_of_the_hits_does_not_matter(self, order: list[int]) -> None:
