@@ -571,6 +571,9 @@ FORGED = r"""
     bash -c 'kb proposal confirm x'
     kb $(echo proposal) confirm x
     kb $SUB confirm x
+    k\b proposal confirm x
+    k''b inbox list; "k"b proposal reject x
+    a=k; ${a}b proposal confirm x
     script -qec 'kb proposal confirm x' /dev/null
     yes | kb proposal confirm x
     env -i kb proposal confirm x
@@ -700,6 +703,7 @@ def test_what_the_guard_must_see_is_never_passed_over(table: Work) -> None:
              if command != "cat linked.md"]  # fmt: skip
     calls += [(tool, {"file_path": path}) for tool in ("Write", "Edit", "Read")
               for path in (str(table.record), "short/x.md", "other.md", PATTERNS, "MEMORY-BANK/x.md")]  # fmt: skip
+    calls += [("Bash", {"command": "git clean -fdx"}), ("Bash", {"command": "git -C . clean -dX -f"})]
     calls += [("Write", {"file_path": str(table.root / name)}) for name in ("kb.toml", ".kb/x", "content/anchors/x")]
     for tool, given in calls:
         payload = {"session_id": session, "cwd": str(table.folder), "tool_name": tool, "tool_input": given}

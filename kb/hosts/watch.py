@@ -24,13 +24,15 @@ _TOUCHING = _READS | _WRITES | _SHELLS | {"apply_patch", "patch", "multiedit", "
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path")
 _PLAIN_OUT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b")
 _BUSY = regex(
-    r">|\bkb\b|kb-hook|kb\.hosts|mb\s*[:：]|memory.?bank|anchors|content|\.kb\b|\bcd\b|\$\(|`|"
+    r">|\bkb\b|kb-hook|kb\.hosts|mb\s*[:：]|memory.?bank|anchors|content|\.kb\b|\bcd\b|\$\(|`|proposal|"
     r"\b(?:tee|sed|perl|ruby|awk|patch|apply_?patch|apply|mv|cp|rm|rmdir|dd|ln|install|truncate|touch|shred|unlink|rsync|"
-    r"xargs|eval|sponge|ed|ex|vim?|nano|tar|unzip|curl|wget|checkout|restore|find|parallel|script|sort|git\s+am)\b|"
+    r"xargs|eval|sponge|ed|ex|vim?|nano|tar|unzip|curl|wget|checkout|restore|find|parallel|script|sort|"
+    r"git\s+am|git\s[^|;&\n]{0,80}\bclean)\b|"
     r"\b(?:python|node|deno|bun|php|lua)[\d.]*\s+(?:-\s*$|-[ceE]|--eval|-\s)|\b(?:ba|z|da|k)?sh\s+-\w*c|<<|\|\s*(?:ba|z)?sh\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
+_QUOTES = regex(r"[\\'\"]")
 _VERBS = ("write", "edit", "create", "move", "rename", "delete", "remove", "patch", "append", "insert", "replace",
           "update", "save", "put", "copy", "read", "get", "search", "list", "run", "exec", "shell",
           "command")  # fmt: skip
@@ -55,8 +57,7 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
     folder = payload.get("cwd") if isinstance(payload.get("cwd"), str) else ""
     if tool in _SHELLS:
         command = given.get("command")
-        busy = not isinstance(command, str) or _BUSY.search(_PLAIN_OUT.sub(" ", command))
-        return not busy and not _is_inside(str(folder), root)
+        return isinstance(command, str) and not _is_busy(command) and not _is_inside(str(folder), root)
     if tool in _READS or tool in _WRITES:
         paths = [os.path.join(str(folder), path) for key in _PATHS if isinstance(path := given.get(key), str)]
         plain = bool(paths or tool in _READS) and not any(_is_inside(path, root) for path in paths or [str(folder)])
@@ -64,6 +65,12 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
     if tool.startswith(("mcp__", "MCP:", "mcp_")):
         return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
     return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
+
+
+def _is_busy(command: str) -> bool:
+    """Tell whether *command* may write a file or ask kb for something, however its words are quoted."""
+    plain = _PLAIN_OUT.sub(" ", command)
+    return any(_BUSY.search(text) for text in (plain, _QUOTES.sub("", plain)))
 
 
 def _is_inside(path: str, root: str) -> bool:
