@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from command_line import run
 from conftest import git
+from timing import within
 
 from kb.decision import ASK, DENY, WARN, Decision
 from kb.errors import BadInput
@@ -430,6 +431,7 @@ KEPT = r"""
     find ROOT -iname 'd0*' -delete
     find ROOT -name '*.py' -o -name '*.md' -exec sed -i s/a/b/ {} +
     find ROOT ! -name '*.py' -delete
+    rm -f /**/D0*.md
     find ROOT -name content -exec rm -rf {} +
     find ROOT -name '*.md' | xargs sed -i s/a/b/
     echo x > $'ROOT/\x63ontent/a\x6echors/a.md'
@@ -481,6 +483,12 @@ def test_no_tool_writes_a_record_and_reading_stays_free(table: Work) -> None:
         assert table.call(tool, **given).permission == DENY
     for command in rows(FREE):
         assert table.bash(table.spelled(command)) == Decision(), command
+
+
+def test_no_pattern_makes_the_guard_walk_the_whole_disk(table: Work) -> None:
+    table.mode = "off"
+    with within(2):
+        assert table.bash("rm -f /**/*.zzz", session="wide") == Decision()
 
 
 def test_a_link_in_the_place_of_a_record_is_none(work: Work, kb: KnowledgeBase) -> None:

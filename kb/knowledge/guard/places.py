@@ -71,7 +71,8 @@ def meant(place: Place, ground: Grounds) -> list[str]:
             continue
         if place.brought and os.path.isdir(whole):
             whole = os.path.join(whole, place.brought)
-        found += _globbed(whole) if any(mark in whole for mark in "*?[") and not os.path.lexists(whole) else [whole]
+        is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
+        found += _globbed(whole, ground) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MOST]
 
 
@@ -102,12 +103,20 @@ def _unbraced(path: str) -> Iterator[str]:
         yield from _unbraced(path[: braces.start()] + word + path[braces.end() :])
 
 
-def _globbed(pattern: str) -> list[str]:
+def _globbed(pattern: str, ground: Grounds) -> list[str]:
+    """Return what *pattern* stands for; a whole disk is not walked for it."""
     from glob import iglob
     from itertools import islice
 
-    found = list(islice(iglob(pattern, recursive=True, include_hidden=True), _MOST))
-    return found or [pattern]
+    near = (ground.project, ground.root, *filter(None, [ground.bank]))
+    is_near = "**" not in pattern or any(inside(_above(pattern), top) for top in near)
+    found = islice(iglob(pattern, recursive=True, include_hidden=True), _MOST) if is_near else ()
+    return list(found) or [pattern]
+
+
+def _above(pattern: str) -> str:
+    """Return the folder below which the `**` in *pattern* looks."""
+    return pattern.partition("**")[0].rpartition("/")[0] or "/"
 
 
 def whose(path: str, ground: Grounds, *, whole: bool = False, named: str = "") -> str:
@@ -116,6 +125,8 @@ def whose(path: str, ground: Grounds, *, whole: bool = False, named: str = "") -
     Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant,
     or what has a name of the pattern *named*.
     """
+    if "**" in path and not os.path.lexists(path):
+        return whose(_above(path), ground, whole=True, named=os.path.basename(path))
     folder, name = os.path.split(path.rstrip("/"))
     itself = os.path.join(os.path.realpath(folder), name if name not in (".", "..") else "")
     for real in {os.path.realpath(path), itself}:
