@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 
@@ -32,7 +33,8 @@ def remember(kb: KnowledgeBase, everything: Shelf, findings: Iterable[Finding]) 
     found = {finding.path for finding in findings if finding.rule in _RULES}
     clean = {digest_of(text.text) for text in everything.texts if text.path not in found}
     if clean != everything.surroundings.clean:
-        kb.state.save({"rules": _rules(kb), "texts": " ".join(sorted(clean))}, _FILE)
+        with contextlib.suppress(OSError):
+            kb.state.save({"rules": _rules(kb), "texts": " ".join(sorted(clean))}, _FILE)
 
 
 def _rules(kb: KnowledgeBase) -> str:

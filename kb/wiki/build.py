@@ -155,8 +155,9 @@ def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServe
     from mkdocs.config import load_config
     from mkdocs.livereload import LiveReloadServer
 
+    site = _served_place(kb, address.rpartition(":")[2])
+
     def read() -> MkDocsConfig:
-        site = kb.state.path("wiki", f"served-{address.rpartition(':')[2]}")
         config = load_config(config_file=config_file, site_dir=site, dev_addr=address)
         config.site_url = f"http://{address}/"
         return config
@@ -164,7 +165,6 @@ def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServe
     def builder() -> None:
         _build(read(), kb, [], str, anew=False)
 
-    kb.state.made()
     builder()
     config = read()
     host, port = config.dev_addr
@@ -173,6 +173,17 @@ def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServe
     for place in filter(os.path.exists, [*tops, *filter(None, [config.theme.custom_dir]), *config.watch]):
         server.watch(place)
     return server
+
+
+def _served_place(kb: KnowledgeBase, port: str) -> str:
+    """Return where the served site is built: in the same place each time, where something can be kept."""
+    try:
+        kb.state.made()
+        return kb.state.path("wiki", f"served-{port}")
+    except OSError:
+        from tempfile import mkdtemp
+
+        return mkdtemp(prefix="kb-wiki-")
 
 
 def _plugin(config: MkDocsConfig) -> KbPlugin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from importlib.metadata import version
 
@@ -59,12 +60,14 @@ def remember(kb: KnowledgeBase, target: str, built: Built) -> None:
     """Keep what the site at *target* was built of."""
     pages = {uri: [page.stamp, page.file, *page.wrong] for uri, page in built.pages.items()}
     told = {"form": FORM, "frame": built.frame, "pages": pages, "files": built.files, "docs": built.docs}
-    kb.state.save(told, *place_of(target), "built.json")
+    with contextlib.suppress(OSError):  # where nothing can be kept, all is built anew
+        kb.state.save(told, *place_of(target), "built.json")
 
 
 def forget(kb: KnowledgeBase, target: str) -> None:
     """Remember nothing of the site at *target*: it is about to change."""
-    kb.state.save({}, *place_of(target), "built.json")
+    with contextlib.suppress(OSError):
+        kb.state.save({}, *place_of(target), "built.json")
 
 
 def place_of(target: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -21,7 +22,7 @@ from kb.wiki.searching import (
     pieces_in,
     row,
     start_file,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -56,8 +57,9 @@ class Memory:
 
     def save(self) -> None:
         """Write down what was kept."""
-        for number, terms in self._chunks.items():
-            self._state.save({"terms": terms}, *self._place, f"{number}.json")
+        with contextlib.suppress(OSError):
+            for number, terms in self._chunks.items():
+                self._state.save({"terms": terms}, *self._place, f"{number}.json")
 
     def _chunk(self, number: int) -> list[str]:
         if number not in self._chunks:
