@@ -102,14 +102,31 @@ def project_around(folder: str) -> str:
 
 
 def apply(change: Change, environment: Mapping[str, str]) -> None:
-    """Write what *change* says, whole or not at all; links are followed and permissions kept."""
+    """Write what *change* says, whole or not at all; links are followed and permissions kept.
+
+    Raises BadInput for a link that leads out of a project: it came with the repository. A user's own may lead anywhere.
+    """
     path = os.path.realpath(change.path)
+    if _leaves_its_project(change.path, path, environment.get("HOME", "")):
+        raise BadInput(
+            say("{path} leads out of the project", path=change.path), hint=say("it leads to {path}", path=path)
+        )
     if change.after is None:
         os.unlink(path)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
     _remember(change, environment)
+
+
+def _leaves_its_project(path: str, real: str, home: str) -> bool:
+    place = os.path.dirname(os.path.abspath(path))
+    while os.path.islink(place) or not os.path.exists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return False
+        place = os.path.dirname(place)
+    top = os.path.realpath(place)
+    return top != os.path.realpath(home) and not real.startswith(top + os.sep)
 
 
 def _replace(path: str, data: bytes, rights: int | None) -> None:

@@ -211,6 +211,7 @@ CHECKING: dict[str, str] = {
     "it has been waiting for a verdict for {days} days": "已待验证 {days} 天",
     "settle it: kb status {id} accepted, or rejected": "请定夺：kb status {id} accepted，或 rejected",
     "{path} leads out of the project": "{path} 指到了项目之外",
+    "it leads to {path}": "它指向 {path}",
     "write the path relative to the project's root": "路径请相对项目根目录书写",
     "nobody has confirmed it for {days} days": "已有 {days} 天无人确认",
     # identity

@@ -194,6 +194,21 @@ def test_links_and_imports_get_no_second_block(project: Path, root: Path) -> Non
     assert (project / "CLAUDE.md").is_symlink() and (project / "GEMINI.md").read_text() == "@AGENTS.md\n"
 
 
+@pytest.mark.parametrize("name", ["AGENTS.md", ".claude"])
+def test_a_link_that_came_with_the_project_leads_nothing_out_of_it(
+    project: Path, root: Path, tmp_path: Path, name: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "profile").write_text("alias ll='ls -l'\n")
+    (project / "AGENTS.md").unlink()
+    (project / name).symlink_to(outside / "profile" if name == "AGENTS.md" else outside)
+    before = snapshot(outside)
+    made = run(project, "agents", "install", KB_HOME=str(root))
+    assert made.code == 1 and "leads out of the project" in made.error and str(outside) in made.error
+    assert snapshot(outside) == before
+
+
 def test_an_edited_file_of_the_skill_is_left_alone(project: Path, root: Path) -> None:
     run(project, "agents", "install", KB_HOME=str(root))
     place = project / ".claude/skills/kb/references/writer.md"

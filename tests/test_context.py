@@ -1,6 +1,9 @@
 """A context: whole records or their short forms, the best first, never one token too many."""
 
 import json
+import os
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 from kb.config import Config
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.recall import embedding
 from kb.reading.context import composed
 from kb.reading.hints import moments
 from kb.record import Record, Section
@@ -132,3 +136,17 @@ def test_a_task_gets_the_hints_of_its_avatar_and_a_stranger_none(filled: Knowled
         stranger = filled.hint_for_avatar(avatar, "Paint the Eiffel tower")
         assert stranger == "\n\n".join(["暂无相关锚点。"] * len(moments(avatar)))
         assert filled.hint_for_avatar(avatar, "Paint the Eiffel tower", quiet=True) == ""
+
+
+def test_vectors_fill_the_first_few_once_something_is_about_the_question(filled: KnowledgeBase, root: Path) -> None:
+    command = shlex.join([sys.executable, str(Path(__file__).parent / "fake_model.py"), "well"])
+    question = "try the payment retry again"
+    meant = record(9, "Every invoice gets another attempt", "It is attempted twice.")
+    filled.import_records([meant._replace(path="")], origin="a test")
+    plain = [one.record.title for one in filled.context(question, budget=4000).shown]
+    (root / "kb.toml").write_text('embedder = "command"\n')
+    with KnowledgeBase(str(root), {**os.environ, "KB_EMBED_CMD": command}) as kb:
+        embedding.build(kb, lambda done, of: None)
+        shown = [one.record.title for one in kb.context(question, budget=4000).shown]
+        assert meant.title in shown and meant.title not in plain
+        assert kb.context("the height of the Eiffel tower").text == ""

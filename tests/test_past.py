@@ -181,6 +181,7 @@ def test_days_mean_the_end_of_the_day_and_revisions_any_commit(kb: KnowledgeBase
     assert when.end_of(kb, "2026-02-10") == when.end_of(kb, "2026-05-04") == v1
     assert when.end_of(kb, "2030-01-01") == when.end_of(kb, "today") == head
     assert when.begin_of(kb, "2026-05-05") == v1 and when.begin_of(kb, "2020-01-01") == ""
+    assert when.begin_of(kb, "1970-01-01") == when.begin_of(kb, "0001-01-01") == ""
     assert when.two(kb, "v1..v2") == (v1, when.revision(kb, "v2"))
     assert when.two(kb, "v1") == when.two(kb, "v1..") == when.two(kb, "v1...HEAD") == (v1, head)
     for name in ("nope", "", "--all", "-1", "HEAD~999", "v1:content"):
@@ -189,6 +190,8 @@ def test_days_mean_the_end_of_the_day_and_revisions_any_commit(kb: KnowledgeBase
     for day in ("2026-02-30", "someday"):
         with pytest.raises(BadInput, match="is no day"):
             when.end_of(kb, day)
+    with pytest.raises(BadInput, match="nothing was committed yet on 1960-01-01"):
+        when.end_of(kb, "1960-01-01")
     with pytest.raises(BadInput, match="nothing was committed yet on 2020-01-01"):
         when.end_of(kb, "2020-01-01")
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from kb.reading.query import (
     MAX_TERMS,
-    any_expression,
     broad_expression,
     cited,
     keywords,
@@ -112,7 +111,6 @@ class TestMatchExpression:
     def test_nothing_to_ask_for_asks_nothing(self, query: str) -> None:
         assert match_expression(query) == ""
         assert broad_expression(query) == ""
-        assert any_expression([query]) == ""
 
     @pytest.mark.parametrize("query", [SEPARATOR, SEPARATOR.upper(), "xse", "xsep", SEPARATOR + "s", "xsepxing"])
     def test_the_separator_is_never_matched(self, query: str) -> None:
@@ -127,7 +125,6 @@ class TestMatchExpression:
         db = index(["b", "unrelated"])
         assert 1 not in found(db, match_expression(query))
         found(db, broad_expression(query))
-        found(db, any_expression([query, "b"]))
 
     @settings(max_examples=200, deadline=None)
     @given(
@@ -152,11 +149,8 @@ class TestMatchExpression:
     @given(st.text(max_size=30))
     def test_law_any_question_is_valid(self, query: str) -> None:
         db = index(["b"])
-        for expression in (match_expression(query), broad_expression(query), any_expression([query, "款"])):
+        for expression in (match_expression(query), broad_expression(query)):
             found(db, expression)
-
-    def test_any_of_several_questions(self) -> None:
-        assert found(index(TEXTS), any_expression(["脱敏", "", "db pool"])) == {3, 5}
 
 
 class TestPlainScan:
@@ -298,6 +292,12 @@ class TestRanked:
             Hit(record(f"D00{n}", "x", status=s), 1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))
         ]
         assert [hit.record.status for hit in ranked(hits, "cache")] == ["accepted", "proposed", "superseded"]
+
+    def test_what_comes_up_again_comes_first_of_equals_and_of_no_others(self) -> None:
+        heard = [Hit(record(f"D00{n}", "x")._replace(occurrences=n), 1.0) for n in (1, 4, 40)]
+        assert ids(ranked(heard, "cache")) == ["D0040", "D004", "D001"]
+        better = Hit(record("D005", "x"), 1.1)
+        assert ids(ranked([*heard, better], "cache"))[0] == "D005"
 
     @settings(deadline=None)
     @given(st.permutations(range(6)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kb.text import tokens
 from kb.values import TYPE_CHECKING
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def fitting(items: Sequence[T], budget: int, render: Callable[[list[T]], str]) -> list[T]:
-    """Return the items, best first, whose rendering together costs at most *budget* estimated tokens.
+def fitting(items: Iterable[T], budget: int, render: Callable[[list[T]], str], taken: Iterable[T] = ()) -> list[T]:
+    """Return *taken* and behind them the items, best first, whose rendering costs at most *budget* estimated tokens.
 
     An item that is too large for what is left is passed over, so that a long one does not silence those behind it.
     """
-    taken: list[T] = []
+    taken = [*taken]
     for item in items:
         if tokens(render([*taken, item])) <= budget:
             taken.append(item)

@@ -27,7 +27,7 @@ from kb.reading.quoting import (
     told,
 )
 from kb.record import LIVE, Record, Status
-from kb.text import one_line
+from kb.text import one_line, tokens
 from kb.values import NamedTuple
 from kb.words import Said, say
 
@@ -98,6 +98,12 @@ def t2(records: Sequence[Record], config: Config) -> Hint:
     return _hint(entries, warnings, config, T2, ("history", "interfaces", "rollbacks"))
 
 
+_AT_ONCE = 32
+"""So many records are looked at before it is asked whether there is room for more."""
+_LEAST_ROOM = 12
+"""Estimated tokens below which no line of a record has room."""
+
+
 def _hint(
     entries: Sequence[_Entry], warnings: Sequence[Said], config: Config, moment: str, parts: Sequence[str]
 ) -> Hint:
@@ -122,8 +128,12 @@ def _hint(
     return Hint(render(taken), (*warnings, *more), tuple(r for n, r in enumerate(shown) if r not in shown[:n]))
 
 
-def _lined(entries: Sequence[_Entry], words: Words) -> tuple[list[_Entry], list[Said]]:
-    """Return *entries* with their lines, and what to warn of; of what speaks to an agent only the name is said."""
+def _lined(entries: Sequence[_Entry], words: Words, among: Sequence[Record] = ()) -> tuple[list[_Entry], list[Said]]:
+    """Return *entries* with their lines, and what to warn of; of what speaks to an agent only the name is said.
+
+    *among*: the records that may stand beside them, where those are more.
+    """
+    among = among or [entry.record for entry in entries]
     known: list[Told] = []
     lined = []
     for entry in entries:
@@ -131,7 +141,7 @@ def _lined(entries: Sequence[_Entry], words: Words) -> tuple[list[_Entry], list[
         if one is None:
             known.append(one := told(entry.record, words.untitled))
         if entry.part != "rollbacks" or not one.warning:
-            lined.append(entry._replace(line=_line(entry.part, one, [e.record for e in entries], words)))
+            lined.append(entry._replace(line=_line(entry.part, one, among, words)))
     return lined, [one.warning for one in known if one.warning]
 
 
@@ -231,6 +241,11 @@ def _fact(fact: Told, among: Sequence[Record], words: Words) -> str:
     return f"> - [{_name(fact.original, among)}] {label}{words.colon}{title}{_mark(fact, words)}{reason}{place}"
 
 
+def most_at_start(config: Config) -> int:
+    """Return how many records a starting session can be told of, at most."""
+    return config.start_tokens // _LEAST_ROOM
+
+
 def start_context(
     compact: str, records: Sequence[Record], config: Config, *, counts: Mapping[str, int], reviews: int = 0
 ) -> Hint:
@@ -240,12 +255,10 @@ def start_context(
     *counts* has the number of live records of each kind.
     """
     words = _words(config)
-    kept, warnings = allowed(record for record in records if record.status in LIVE)
     if not compact.strip() and not any(counts.values()) and not reviews:
         return Hint()
     heading = "" if compact.lstrip().startswith("#") else words.compact
     opening = _opening(config, counts, reviews)
-    rows = [_Entry("compact", Record("", "", ""), row) for row in _rows(compact)]
 
     def render(taken: list[_Entry]) -> str:
         restored = [e.line for e in taken if e.part == "compact"]
@@ -258,13 +271,22 @@ def start_context(
         )
         return "\n\n".join(filter(None, blocks))
 
-    holding = [_Entry("always", record, _line("always", Told(record, record), kept, words)) for record in kept]
-    likely = fitting([*rows, *holding], config.start_tokens, render)
-    lines, more = _lined([entry for entry in likely if entry.part == "always"], words)
-    taken = fitting([*rows, *lines], config.start_tokens, render)
+    rows = [_Entry("compact", Record("", "", ""), row) for row in _rows(compact)]
+    taken = fitting(rows, config.start_tokens, render)
+    warnings: list[Said] = []
+    live = [record for record in records if record.status in LIVE]
+    for first in range(0, len(live), _AT_ONCE):
+        if tokens(render(taken)) > config.start_tokens - _LEAST_ROOM:
+            break
+        kept, held_back = allowed(live[first : first + _AT_ONCE])
+        holding = [_Entry("always", record, _line("always", Told(record, record), live, words)) for record in kept]
+        likely = fitting(holding, config.start_tokens, render, taken)
+        lines, more = _lined(likely[len(taken) :], words, live)
+        taken = fitting(lines, config.start_tokens, render, taken)
+        warnings += (*held_back, *more)
     if not taken and not fitting([None], config.start_tokens, lambda _: render([])):
-        return Hint("", (*warnings, *more, say("no hint fits {budget} tokens", budget=config.start_tokens)))
-    return Hint(render(taken), (*warnings, *more), tuple(e.record for e in taken if e.part == "always"))
+        return Hint("", (*warnings, say("no hint fits {budget} tokens", budget=config.start_tokens)))
+    return Hint(render(taken), tuple(warnings), tuple(e.record for e in taken if e.part == "always"))
 
 
 def _opening(config: Config, counts: Mapping[str, int], reviews: int) -> str:

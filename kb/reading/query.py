@@ -9,7 +9,7 @@ match inside a word): a caller that promises the plain scan adds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
@@ -118,12 +118,6 @@ def match_expression(query: str) -> str:
     """
     phrases = [_quoted(phrase) for chunk in query.split() for phrase in _touching(chunk)]
     return " AND ".join([phrase for phrase in phrases if phrase][:MAX_PHRASES])
-
-
-def any_expression(queries: Iterable[str]) -> str:
-    """Return the FTS5 expression for what answers any of *queries*, or "" where none has a term."""
-    expressions = [expression for expression in map(match_expression, queries) if expression]
-    return " OR ".join(f"({expression})" for expression in dict.fromkeys(expressions))
 
 
 def broad_expression(query: str, limit: int = MAX_TERMS) -> str:

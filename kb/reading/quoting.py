@@ -53,11 +53,14 @@ _MARKS = (
 
 def concludes(text: str) -> bool:
     """Tell whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
-    from kb.untrusted import bare
+    if text.isascii() and text.replace("\n", " ").isprintable():
+        plain = text.translate(_DECORATION)  # nothing can hide in it
+    else:
+        from kb.untrusted import bare
 
-    plain = one_line(bare(unicodedata.normalize("NFKC", text))).translate(_DECORATION)
+        plain = one_line(bare(unicodedata.normalize("NFKC", text))).translate(_DECORATION)
     folded = plain.casefold()
-    return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(plain) is not None
+    return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(one_line(plain)) is not None
 
 
 def quoted(text: str, limit: int) -> str:

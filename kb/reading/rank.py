@@ -52,6 +52,12 @@ TITLE_WEIGHT = 0.5
 FAVOUR = 1.25
 """What it counts that a record is of a kind that answers such questions."""
 
+HEARD, HEARD_OFTEN = 0.05, 9
+"""What a record gains at most by coming up again, and in how many further sessions it has to.
+
+The count stands in the record, so that an order never depends on whose machine it is.
+"""
+
 AGED = 0.03
 """What a record loses that is a year older than the newest one found: no more than a tie is worth."""
 
@@ -115,6 +121,7 @@ def ranked(
             "×title": 1 + TITLE_WEIGHT * _title_share(hit.record, about),
             "×standing": _standing(hit.record, scope),
             "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
+            "×heard": 1 + HEARD * min(max(hit.record.occurrences, 1) - 1, HEARD_OFTEN) / HEARD_OFTEN,
             "×age": 1 - AGED * aging * _is_older(hit.record.date, newest),
         }
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})

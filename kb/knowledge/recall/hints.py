@@ -127,8 +127,11 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
 
     index = kb.fresh(thorough=False)
     scopes = _scopes(project)
-    always = index.records(Filter(kinds=tuple(k.name for k in KINDS if k.always), scopes=scopes))
-    counts = {kind.name: index.count(Filter(kinds=(kind.name,), scopes=scopes, statuses=tuple(LIVE))) for kind in KINDS}
+    live = Filter(scopes=scopes, statuses=tuple(LIVE))
+    holding = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
+    always = index.records(holding, hints.most_at_start(kb.config))
+    tallied = index.tallies("kind", live)
+    counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
     compact = active_compact(kb, session) if source in ("compact", "resume") else ""
     reviews = len(kb.repository.refs(REVIEWS.rstrip("/")))
     written = hints.start_context(compact, always, kb.config, counts=counts, reviews=reviews)
