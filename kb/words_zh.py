@@ -474,7 +474,7 @@ KNOWLEDGE: dict[str, str] = {
     "{path} is here and not committed, and comes from the remote too": "{path} 在本地未提交，而远端也送来同名文件",
     "move it away: git stash push --include-untracked {path}": "先移开：git stash push --include-untracked {path}",
     "what is not committed here is in the way: {problem}": "本地未提交的内容挡着路：{problem}",
-    "commit it, or: git stash; then again: kb sync": "提交它，或运行：git stash；然后再运行：kb sync",
+    "commit it, or: git stash; then the same command again": "提交它，或运行：git stash；然后重新运行同一命令",
     "[{id}] says something else at {remote}; what was written here is on {branch}": (
         "[{id}] 在 {remote} 上另有说法；此处所写的在 {branch} 上"
     ),
@@ -1680,6 +1680,9 @@ GUARDING: dict[str, str] = {
         "在终端：kb proposal confirm --code {code}"
     ),
     "kb: nothing is proposed here; see: kb proposal list": "kb：这里没有待确认的提议；见：kb proposal list",
+    "kb: of what is proposed here none has the number {numbers}; see: kb proposal list": (
+        "kb：待确认的提议中没有编号 {numbers}；见：kb proposal list"
+    ),
     "kb: dropped; it is not proposed again: {titles}": "kb：已放弃，不会再次提议：{titles}",
     "kb: the person confirmed; this was written:": "kb：用户已确认，写入了：",
     "this is not the code that was shown": "这不是显示过的确认码",

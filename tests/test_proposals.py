@@ -81,6 +81,12 @@ def test_a_moment_is_proposed_confirmed_and_written_in_the_next_turn(talk: Talk)
     assert talk.stop() == "" and talk.statuses() == ["confirmed"]
 
 
+def test_a_number_that_was_not_shown_is_told_as_that(talk: Talk) -> None:
+    asked(talk)
+    assert talk.say("mb:write 9")[1] == "kb: of what is proposed here none has the number 9; see: kb proposal list"
+    assert talk.records() == [] and talk.statuses() == ["pending"]
+
+
 def test_no_drops_it_for_good(talk: Talk) -> None:
     asked(talk)
     assert WISH in talk.say("mb:no")[1]

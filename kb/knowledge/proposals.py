@@ -184,8 +184,12 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer) -> Told:
     """Do what a person has *said* of the proposals of a session."""
     pending = [one for one in everything(kb) if one.status == PENDING and one.session == session]
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
-    if not wanted:
+    if not pending:
         return Told(message=kb.words(say("kb: nothing is proposed here; see: kb proposal list")))
+    if not wanted:
+        numbers = ", ".join(map(str, said.numbers))
+        none = say("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
+        return Told(message=kb.words(none))
     if said.word == rules.NO:
         for proposal in wanted:
             reject(kb, proposal)

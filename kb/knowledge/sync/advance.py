@@ -96,7 +96,7 @@ def _refuse_in_the_way(kb: KnowledgeBase, trees: tuple[str, str]) -> None:
         problem = lines[0].removeprefix("error: ").removeprefix("fatal: ")
         raise NeedsPerson(
             say("what is not committed here is in the way: {problem}", problem=problem),
-            hint=say("commit it, or: git stash; then again: kb sync"),
+            hint=say("commit it, or: git stash; then the same command again"),
         )
 
 
