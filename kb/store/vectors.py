@@ -48,6 +48,7 @@ class Vectors:
         width = _MARGIN + self.dimensions
         size = (os.path.getsize(self.path) - _HEAD) // (4 * width) if self.dimensions else 0
         self._rows: Any = numpy.memmap(self.path, "<f4", "r", _HEAD, (size, width)) if size else numpy.zeros((2, width))
+        self._lengths, self._languages = self._rows[2:, 2].copy(), self._rows[2:, 3].astype("i1")
 
     @property
     def mark(self) -> str:
@@ -75,8 +76,8 @@ class Vectors:
         asked /= max(float(numpy.linalg.norm(asked)), 1e-9)
         from_means = means @ asked
         likeness = rows[:, _MARGIN:] @ asked
-        likeness -= numpy.where(rows[:, 3] > 0, from_means[1], from_means[0])
-        likeness *= rows[:, 2]
+        likeness -= from_means[self._languages]
+        likeness *= self._lengths
         start, stop = 0, 256
         while start < len(rows):
             best = numpy.argpartition(-likeness, stop)[:stop] if stop < len(rows) else numpy.arange(len(rows))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FEW = 4
 """Records without a vector that a search embeds itself; more of them wait for `kb vectors build`."""
 
-_CHUNK = 256
+_CHUNK = 128
 
 
 class Asked:
