@@ -373,6 +373,14 @@ def test_a_model_command_must_be_there(environment: dict[str, str], command_: st
     assert doctor.model(doctor.Place("", "", {**environment, "KB_LLM_CMD": command_})).state == state
 
 
+def test_nothing_is_left_of_the_session_that_hooks_are_tried_with(filled: Path, environment: dict[str, str]) -> None:
+    active = filled / ".kb" / "active"
+    for name in ("kb-doctor", "kb-doctor-codex", "s-1"):
+        (active / name).mkdir(parents=True)
+    doctor.hosts._forget_sample(doctor.Place(str(filled), "", environment))
+    assert [path.name for path in active.iterdir()] == ["s-1"]
+
+
 # -- the command -----------------------------------------------------------------------------------
 
 

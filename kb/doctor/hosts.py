@@ -121,8 +121,11 @@ def hook_lines(place: Place) -> Found:
 def _forget_sample(place: Place) -> None:
     """Take away what a hook has noted of the session that there is none of."""
     with contextlib.suppress(OSError):
-        shutil.rmtree(within(place.root, f".kb/active/{_SAMPLE['session_id']}"))
-        os.rmdir(within(place.root, ".kb/active"))
+        active = within(place.root, ".kb/active")
+        for name in os.listdir(active):
+            if name.startswith(_SAMPLE["session_id"]):  # a host's name may follow
+                shutil.rmtree(within(active, name))
+        os.rmdir(active)
 
 
 def _is_trusted(line: str) -> bool:
