@@ -6,13 +6,15 @@ import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clones import decision, one
 from conftest import git
 
 from kb.errors import BadRecord
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, fresh
+from kb.knowledge.write import publish as publishing
 from kb.markdown import read
 
 FOLDER = "content/anchors/global"
@@ -119,3 +121,58 @@ def test_where_git_does_not_say_every_file_is_looked_at(kb: KnowledgeBase, root:
         assert [record.title for record in foreign.records()] == [
             f"Never {decision(0).title[0].lower()}{decision(0).title[1:]}"
         ]
+
+
+# -- somebody acts between kb's file and kb's note of it ---------------------------------------------
+
+
+@pytest.fixture
+def two_lines(root: Path, kb: KnowledgeBase) -> Path:
+    """Return a knowledge base whose branch `side` has another title for D001."""
+    one(kb, decision(0))
+    git(root, "switch", "-qc", "side")
+    (place,) = (root / FOLDER).glob("D001-*.md")
+    place.write_text(place.read_text(encoding="utf-8").replace("title: Keep", "title: Never keep"), encoding="utf-8")
+    git(root, "commit", "-qam", "Another title")
+    git(root, "switch", "-q", "-")
+    kb.fresh()
+    return root
+
+
+def agree(root: Path, kb: KnowledgeBase) -> None:
+    """Check that the index says of every record what its file says."""
+    for record in kb.fresh().records():
+        assert record.title == read((root / record.path).read_bytes(), record.path).title
+
+
+def test_a_switch_just_after_kb_let_go_of_gits_index_is_seen(
+    two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = fresh.know
+
+    def later(kb: KnowledgeBase, tip: str) -> None:
+        git(two_lines, "switch", "-q", "side")
+        noted(kb, tip)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fresh, "know", later)
+        one(kb, decision(1))
+    agree(two_lines, kb)
+
+
+def test_an_edit_just_after_kb_wrote_the_file_is_seen(
+    two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled = publishing._settle
+
+    def later(*arguments: Any) -> None:
+        (place,) = (two_lines / FOLDER).glob("D002-*.md")
+        place.write_text(
+            place.read_text(encoding="utf-8").replace("title: Keep", "title: Never keep"), encoding="utf-8"
+        )
+        settled(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_settle", later)
+        one(kb, decision(1))
+    agree(two_lines, kb)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from kb.errors import BadRecord, GitFailed, KbError
 from kb.record import LIVE, Record
+from kb.store.git.checkout import index_stamp
 from kb.store.git.command import Started
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -209,14 +210,20 @@ def _staged(kb: KnowledgeBase, tip: str) -> set[str]:
     return _own(kb, out.split(b"\0")[:-1])
 
 
-def is_settled(kb: KnowledgeBase) -> bool:
-    """Tell whether git's index is as it was when the index of the records was last brought up to the checkout."""
-    return kb.index.note("git") == _stamp(kb)
+def is_settled(kb: KnowledgeBase, base: str = "") -> bool:
+    """Tell whether git's index is as it was when the index of the records was last brought up to the checkout.
+
+    *base*: and that this was the commit which was checked out.
+    """
+    return kb.index.note("git") == _stamp(kb) and base in ("", kb.index.note("base"))
 
 
-def settle(kb: KnowledgeBase, tip: str) -> None:
-    """Say that git's index, with which kb has just followed to *tip*, still agrees with the index of the records."""
-    kb.index.set_note("git", _stamp(kb))
+def settle(kb: KnowledgeBase, tip: str, stamp: str) -> None:
+    """Say that git's index of *stamp*, with which kb has just followed to *tip*, agrees with the index of the records.
+
+    The stamp was taken while kb held the index: what somebody has made of it since has yet to be looked at.
+    """
+    kb.index.set_note("git", stamp)
     kb.index.set_note("base", tip)
 
 
@@ -274,8 +281,4 @@ def _tip(kb: KnowledgeBase) -> str:
 
 
 def _stamp(kb: KnowledgeBase) -> str:
-    try:
-        stat = os.stat(os.path.join(kb.repository.git_dir, "index"))
-    except OSError:
-        return ""
-    return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
+    return index_stamp(kb.repository)

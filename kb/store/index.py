@@ -207,11 +207,10 @@ class Index:
             stamp = "planned"
         self._change(record.path, record, stamp)
 
-    def settle(self, paths: Iterable[str]) -> None:
-        """Take the files *paths*, just written, as what `put` said of them."""
+    def settle(self, stamps: Mapping[str, str]) -> None:
+        """Take the files of *stamps* (path → stamp), just written, as what `put` said of them."""
         changes: dict[str, int] = {}
-        for path in paths:
-            stamp = stamp_of(os.stat(os.path.join(self.root, *path.split("/"))))
+        for path, stamp in stamps.items():
             (before,) = self._db.execute("SELECT stamp FROM records WHERE path = ?", (path,)).fetchone() or ("",)
             self._db.execute("UPDATE records SET stamp = ? WHERE path = ?", (stamp, path))
             folder = path.rpartition("/")[0]

@@ -10,10 +10,11 @@ from kb.errors import Busy, IndexFailed
 from kb.knowledge import fresh
 from kb.knowledge.names import CONTENT
 from kb.knowledge.write import numbers
-from kb.store.files import sweep
+from kb.store.files import content, sweep
 from kb.store.git import checkout
 from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged
 from kb.store.git.repository import Head, LostRace, Move
+from kb.store.stamps import stamp_of_file
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -46,7 +47,7 @@ def publish(
         if kb.repository.head() != head:
             raise LostRace(head.ref)
         following.heed_marks(edited)
-        was_settled = fresh.is_settled(kb)
+        was_settled = fresh.is_settled(kb, head.oid)
         reserved = checkout.staged(kb.repository, head.oid, edited)
         owed = owed_files(kb)
         _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
@@ -55,10 +56,10 @@ def publish(
     with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
         _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
-        _settle(kb, outcomes)
+        _settle(kb, outcomes, changes)
         fresh.know(kb, tip)
         if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
-            fresh.settle(kb, tip)
+            fresh.settle(kb, tip, following.stamp)
         numbers.tell(kb)
     return outcomes
 
@@ -123,15 +124,20 @@ def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str]) -> None:
             os.unlink(kb.state.path(_INTENT))
 
 
-def _settle(kb: KnowledgeBase, outcomes: Mapping[str, str]) -> None:
-    """Let the index know which files are as planned; the others it reads as the user has them."""
+def _settle(kb: KnowledgeBase, outcomes: Mapping[str, str], changes: Changes) -> None:
+    """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
     records = {path: outcome for path, outcome in outcomes.items() if is_record(path)}
-    kb.index.settle([path for path, outcome in records.items() if outcome == CLEAN and _is_there(kb, path)])
-    kb.index.reread([path for path, outcome in records.items() if outcome != CLEAN or not _is_there(kb, path)])
+    seen = {path: _seen(kb, path, changes[path][1]) for path, outcome in records.items() if outcome == CLEAN}
+    kb.index.settle({path: stamp for path, stamp in seen.items() if stamp})
+    kb.index.reread([path for path in records if not seen.get(path)])
 
 
-def _is_there(kb: KnowledgeBase, path: str) -> bool:
-    return os.path.exists(os.path.join(kb.root, *path.split("/")))
+def _seen(kb: KnowledgeBase, path: str, planned: bytes | None) -> str:
+    """Return the stamp of the file *path* if it is as *planned*; "" where it is gone, or somebody has been faster."""
+    stamp = stamp_of_file(kb.root, path)
+    mine = content(os.path.join(kb.root, *path.split("/")))
+    texts = {None if data is None else data.replace(b"\r\n", b"\n") for data in (mine, planned)}
+    return stamp if len(texts) == 1 and mine is not None else ""
 
 
 def left_behind(path: str, outcome: str) -> Said | None:

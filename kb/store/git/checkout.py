@@ -82,6 +82,8 @@ class Following:
         self._repository = repository
         self._index = index
         self._marks: Started | None = None
+        self.stamp = ""
+        """The stamp of git's index as the hold has left it; "" before it has ended, and where there is none."""
         self._update_index = repository.start("update-index", *_CLEAN, stdin=None, index=index)
 
     def heed_marks(self, paths: Sequence[str]) -> None:
@@ -171,6 +173,15 @@ def _refuse_failed(output: Output) -> None:
         raise failure(["update-index"], output)
 
 
+def index_stamp(repository: Repository) -> str:
+    """Return what tells git's index from any other; "" where there is none."""
+    try:
+        stat = os.stat(os.path.join(repository.git_dir, "index"))
+    except OSError:
+        return ""
+    return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
+
+
 @contextlib.contextmanager
 def held(repository: Repository) -> Iterator[Following]:
     """Hold git's lock on the index of the work tree as `git commit` does; raise Busy when somebody else keeps it.
@@ -188,6 +199,7 @@ def held(repository: Repository) -> Iterator[Following]:
             following.leave()
         if os.path.exists(beside):
             os.rename(beside, index)
+        following.stamp = index_stamp(repository)  # with the lock still held: later it may be somebody else's
     finally:
         for path in (beside, index + ".lock", mark):
             remove(path)
