@@ -29,7 +29,7 @@ from bench.faultworld import SCENES, Stage
 
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 _MARK = "<!-- Made by `python -m bench.faults --write-docs` from here on; do not edit. -->\n"
-SHORT = 3
+SHORT = 2
 """At so many boundaries each fault is tried in the short form, at others for every fault."""
 
 

@@ -204,7 +204,9 @@ def test_a_text_that_gives_orders_is_named_before(kb: KnowledgeBase, root: Path)
 def test_it_is_stopped_with_kb(kb: KnowledgeBase, root: Path) -> None:
     name = written(kb, "```sh\necho $$ > child\nsleep 60\n```")
     kb.close()
-    process = subprocess.Popen([*KB, "verify", name, "--run", "--yes"], cwd=root, **PIPES)  # type: ignore[call-overload]
+    heeds = "import signal; signal.signal(2, signal.default_int_handler); "  # a shell's background job ignores it
+    words = [sys.executable, "-c", heeds + KB[2], "verify", name, "--run", "--yes"]
+    process = subprocess.Popen(words, cwd=root, **PIPES)  # type: ignore[call-overload]
     for _ in range(400):
         if (root / "child").exists() and (root / "child").read_text().strip():
             break
