@@ -160,6 +160,25 @@ def test_a_switch_just_after_kb_let_go_of_gits_index_is_seen(
     agree(two_lines, kb)
 
 
+def test_what_kb_wrote_while_somebody_staged_is_seen_to_go_with_its_branch(
+    two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(two_lines, "switch", "-qc", "topic")
+    kb.fresh()
+    looked = publishing.checkout.link_on_the_way
+
+    def staged(*arguments: Any) -> str:
+        (two_lines / "mine.txt").write_text("staged", encoding="utf-8")
+        git(two_lines, "add", "mine.txt")
+        return looked(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing.checkout, "link_on_the_way", staged)
+        kb.confirm("D001")
+    git(two_lines, "switch", "-q", "main")
+    assert kb.fresh().named("D001")[0].confirmed == ""
+
+
 def test_an_edit_just_after_kb_wrote_the_file_is_seen(
     two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,6 +210,15 @@ def _staged(kb: KnowledgeBase, tip: str) -> set[str]:
     return _own(kb, out.split(b"\0")[:-1])
 
 
+def watch(kb: KnowledgeBase, paths: Iterable[str]) -> None:
+    """Have the files *paths*, which kb has just written, looked at the next time, whatever is compared then.
+
+    The index of the records knows them as no commit has them that it agreed with: between that commit and another one
+    git may find no difference in them.
+    """
+    kb.index.set_note("watched", _json(_notes(kb).names | {*paths}))
+
+
 def is_settled(kb: KnowledgeBase, base: str = "") -> bool:
     """Tell whether git's index is as it was when the index of the records was last brought up to the checkout.
 

@@ -60,6 +60,8 @@ def publish(
         fresh.know(kb, tip)
         if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
             fresh.settle(kb, tip, following.stamp)
+        else:
+            fresh.watch(kb, outcomes)
         numbers.tell(kb)
     return outcomes
 
