@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.digest import sha256
 from kb.errors import BadInput
 from kb.front import line_of, newline
+from kb.home import home_folder
 from kb.patterns import bytes_regex, regex
 from kb.settingsfile import MEND, Change, content, decoded, encoded
 from kb.templates import FOLDER
@@ -89,8 +90,7 @@ def skill_folder(folder: str, environment: Mapping[str, str], place: str = "") -
 
 def _own_folder(environment: Mapping[str, str]) -> str:
     """Return the folder of Claude Code for the user."""
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(environment), ".claude")
 
 
 # -- the block -------------------------------------------------------------------------------------

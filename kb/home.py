@@ -58,14 +58,15 @@ def _above(start: str) -> Iterator[str]:
 
 def user_home(environment: Mapping[str, str]) -> str:
     """Return where the user's own knowledge base is, or would be."""
-    return os.path.join(_home(environment), ".kb")
+    return os.path.join(home_folder(environment), ".kb")
 
 
 def state_home(environment: Mapping[str, str]) -> str:
     """Return the folder in which kb keeps what belongs to the user and to no clone."""
-    base = environment.get("XDG_STATE_HOME") or os.path.join(_home(environment), ".local", "state")
+    base = environment.get("XDG_STATE_HOME") or os.path.join(home_folder(environment), ".local", "state")
     return os.path.join(base, "kb")
 
 
-def _home(environment: Mapping[str, str]) -> str:
+def home_folder(environment: Mapping[str, str]) -> str:
+    """Return the home of the user whose *environment* it is."""
     return environment.get("HOME") or os.path.expanduser("~")

@@ -75,13 +75,7 @@ def search(
         print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
         return
     if explain:
-        how = say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)
-        print(kb.words(how))
-        if found.ran:
-            print(kb.words(say("searched: {ran}", ran=found.ran)))
-        terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
-        told = say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
-        print(kb.words(told))
+        _tell_how(kb, found)
     for answer in answers:
         print(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
         if answer.note:
@@ -92,6 +86,16 @@ def search(
             parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
             score = say("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
             print("      ", kb.words(score))
+
+
+def _tell_how(kb: KnowledgeBase, found: Explained) -> None:
+    """Print how the words were understood."""
+    print(kb.words(say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
+    if found.ran:
+        print(kb.words(say("searched: {ran}", ran=found.ran)))
+    terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
+    told = say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+    print(kb.words(told))
 
 
 def _explained_rows(found: Explained) -> object:

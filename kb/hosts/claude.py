@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 
 from kb.decision import ALLOW, ASK, DENY, Decision
+from kb.home import home_folder
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -90,5 +91,6 @@ def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return the settings that hold in the project at *folder*, or with "" those of the user."""
     if folder:
         return os.path.join(folder, ".claude", "settings.json")
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return os.path.join(environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json")
+    return os.path.join(
+        environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(environment), ".claude"), "settings.json"
+    )

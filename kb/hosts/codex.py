@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 
 from kb.decision import ALLOW, ASK, DENY, Decision
+from kb.home import home_folder
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,5 +86,4 @@ def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return the file of hooks that hold in the project at *folder*, or with "" those of the user."""
     if folder:
         return os.path.join(folder, ".codex", "hooks.json")
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return os.path.join(environment.get("CODEX_HOME") or os.path.join(home, ".codex"), "hooks.json")
+    return os.path.join(environment.get("CODEX_HOME") or os.path.join(home_folder(environment), ".codex"), "hooks.json")

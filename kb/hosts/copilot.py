@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from kb import tools
 from kb.decision import ALLOW, ASK, DENY, Decision
+from kb.home import home_folder
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -117,5 +118,6 @@ def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return the file of kb's hooks for the project at *folder*, or with "" for the user."""
     if folder:
         return os.path.join(folder, ".github", "hooks", "kb.json")
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return os.path.join(environment.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "hooks", "kb.json")
+    return os.path.join(
+        environment.get("COPILOT_HOME") or os.path.join(home_folder(environment), ".copilot"), "hooks", "kb.json"
+    )

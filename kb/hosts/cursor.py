@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from kb import tools
 from kb.decision import ALLOW, ASK, DENY, Decision
+from kb.home import home_folder
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -102,5 +103,4 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
 
 def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return the hooks that hold in the project at *folder*, or with "" those of the user."""
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return os.path.join(folder or home, ".cursor", "hooks.json")
+    return os.path.join(folder or home_folder(environment), ".cursor", "hooks.json")

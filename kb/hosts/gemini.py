@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from kb import tools
 from kb.decision import ASK, DENY, Decision
+from kb.home import home_folder
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,5 +81,4 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
 
 def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return the settings that hold in the project at *folder*, or with "" those of the user."""
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return os.path.join(folder or home, ".gemini", "settings.json")
+    return os.path.join(folder or home_folder(environment), ".gemini", "settings.json")

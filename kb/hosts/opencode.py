@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from kb import tools
 from kb.decision import ASK, DENY, Decision
+from kb.home import home_folder
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return where kb's plugin stands for the project at *folder*, or with "" for the user."""
     if folder:
         return os.path.join(folder, ".opencode", "plugin", "kb.js")
-    home = environment.get("HOME") or os.path.expanduser("~")
     place = environment.get("OPENCODE_CONFIG_DIR") or os.path.join(
-        environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "opencode"
+        environment.get("XDG_CONFIG_HOME") or os.path.join(home_folder(environment), ".config"), "opencode"
     )
     return os.path.join(place, "plugin", "kb.js")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kb import jsontext, tomltext
 from kb.errors import BadInput, UnknownId
+from kb.home import home_folder
 from kb.settingsfile import MEND, Change, content, decoded, encoded, json_in, original
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -32,32 +33,30 @@ class Client(NamedTuple):
     """From program and arguments to what stands there for a server."""
 
 
-def _home(environment: Mapping[str, str]) -> str:
-    return environment.get("HOME") or os.path.expanduser("~")
-
-
 def _claude(folder: str, environment: Mapping[str, str]) -> str:
     if folder:
         return os.path.join(folder, ".mcp.json")
-    return os.path.join(environment.get("CLAUDE_CONFIG_DIR") or _home(environment), ".claude.json")
+    return os.path.join(environment.get("CLAUDE_CONFIG_DIR") or home_folder(environment), ".claude.json")
 
 
 def _codex(folder: str, environment: Mapping[str, str]) -> str:
     if folder:
         return os.path.join(folder, ".codex", "config.toml")
-    return os.path.join(environment.get("CODEX_HOME") or os.path.join(_home(environment), ".codex"), "config.toml")
+    return os.path.join(
+        environment.get("CODEX_HOME") or os.path.join(home_folder(environment), ".codex"), "config.toml"
+    )
 
 
 def _gemini(folder: str, environment: Mapping[str, str]) -> str:
-    return os.path.join(folder or _home(environment), ".gemini", "settings.json")
+    return os.path.join(folder or home_folder(environment), ".gemini", "settings.json")
 
 
 def _cursor(folder: str, environment: Mapping[str, str]) -> str:
-    return os.path.join(folder or _home(environment), ".cursor", "mcp.json")
+    return os.path.join(folder or home_folder(environment), ".cursor", "mcp.json")
 
 
 def _opencode(folder: str, environment: Mapping[str, str]) -> str:
-    settings = environment.get("XDG_CONFIG_HOME") or os.path.join(_home(environment), ".config")
+    settings = environment.get("XDG_CONFIG_HOME") or os.path.join(home_folder(environment), ".config")
     place = folder or environment.get("OPENCODE_CONFIG_DIR") or os.path.join(settings, "opencode")
     commented = os.path.join(place, "opencode.jsonc")
     return commented if os.path.exists(commented) else os.path.join(place, "opencode.json")
@@ -72,18 +71,8 @@ CLIENTS: Mapping[str, Client] = {
     for client in (
         Client("claude", _claude, "mcpServers", lambda p, a: {"type": "stdio", **_plain(p, a)}),
         Client("codex", _codex, "mcp_servers", _plain),
-        Client(
-            "gemini",
-            lambda folder, env: os.path.join(folder or _home(env), ".gemini", "settings.json"),
-            "mcpServers",
-            _plain,
-        ),
-        Client(
-            "cursor",
-            lambda folder, env: os.path.join(folder or _home(env), ".cursor", "mcp.json"),
-            "mcpServers",
-            _plain,
-        ),
+        Client("gemini", _gemini, "mcpServers", _plain),
+        Client("cursor", _cursor, "mcpServers", _plain),
         Client("opencode", _opencode, "mcp", lambda p, a: {"type": "local", "command": [p, *a], "enabled": True}),
     )
 }

@@ -45,8 +45,7 @@ class Match(NamedTuple):
 
     record: Record
     score: float
-    is_retold: bool = False
-    """True where the titles differ and title and decision together say the same; the score is then theirs."""
+    """Of the titles; where these differ and title and decision together say the same, theirs."""
 
 
 def score(one: str, other: str) -> float:
@@ -135,7 +134,7 @@ def retold(candidate: Candidate, record: Record) -> Match | None:
         Telling(record.title, record.section("decision"), record.section("why")),
         rules=candidate.kind in RULING,
     )
-    return Match(record, share, True) if share else None
+    return Match(record, share) if share else None
 
 
 def likest(title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3) -> tuple[Similar, ...]:

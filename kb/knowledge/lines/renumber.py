@@ -14,7 +14,7 @@ from kb.front import decode
 from kb.knowledge.lines.renaming import Key, Renumbered, key_of, meant, readdressed, renamed_path, text_scope
 from kb.knowledge.lookup import one_named
 from kb.knowledge.names import CONTENT
-from kb.knowledge.sync.advance import Advance, go, prepared
+from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
 from kb.record import Record
 from kb.store.git.repository import message
@@ -120,10 +120,8 @@ def _planned(writing: Writing, twins: Sequence[_Twin], advances: list[Advance]) 
     subject = first if len(told) == 1 else f"Renumber {len(told)} records"
     rows = [f"- [{one.old}] is [{one.new}] now: {one.title}" for one in told] + [f"- cited in {p}" for p in followed]
     trailers = {"Kb-Op": "renumbered", "Kb-Uid": ",".join(one.uid for one in told)}
-    with kb.state.stage() as stage:
-        commit = kb.repository.build(head.oid, files, message(subject, "\n".join(rows), trailers), stage=stage)
-    advances[:] = [prepared(kb, head, commit, "")]
-    return Renumbering(told, tuple(followed), tuple(unclear), commit)
+    advances[:] = [built(kb, head, files, message(subject, "\n".join(rows), trailers))]
+    return Renumbering(told, tuple(followed), tuple(unclear), advances[0].new)
 
 
 def _texts(

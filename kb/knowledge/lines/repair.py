@@ -14,7 +14,7 @@ from kb.errors import BadRecord, UnknownId
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.collisions import values_of
 from kb.knowledge.names import CONTENT
-from kb.knowledge.sync.advance import Advance, go, prepared
+from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
 from kb.knowledge.write.publish import is_record
 from kb.merging.record import merged
@@ -121,10 +121,8 @@ class _Repair:
         first = f"Repair {told[0]}" if len(told) == 1 else f"Repair {len(told)} records"
         rows = "\n".join(f"- {path}" for path in told)
         words = message(first, rows, {"Kb-Op": "repaired", "Kb-Uid": ",".join(filter(None, uids[:50]))})
-        with self._kb.state.stage() as stage:
-            commit = self._kb.repository.build(self._head.oid, self._files, words, stage=stage)
-        advances[:] = [prepared(self._kb, self._head, commit, "")]
-        return Repaired(len(merges), tuple(told), undecided, commit)
+        advances[:] = [built(self._kb, self._head, self._files, words)]
+        return Repaired(len(merges), tuple(told), undecided, advances[0].new)
 
     # which merges
 

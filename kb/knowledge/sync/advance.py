@@ -60,6 +60,13 @@ def prepared(kb: KnowledgeBase, head: Head, new: str, by_hand: str) -> Advance:
     return Advance(head, new, changes, trees)
 
 
+def built(kb: KnowledgeBase, head: Head, files: Mapping[str, bytes | None], words: str) -> Advance:
+    """Build the commit of *files* upon *head* and look through the way to it; nothing is to be seen yet."""
+    with kb.state.stage() as stage:
+        commit = kb.repository.build(head.oid, files, words, stage=stage)
+    return prepared(kb, head, commit, "")
+
+
 def _without(kb: KnowledgeBase, tree: str, files: Mapping[str, bytes | None]) -> str:
     """Return *tree* with *files* as they were."""
     if not files:

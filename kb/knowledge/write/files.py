@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kb.knowledge.sync.advance import Advance, go, prepared
+from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
 from kb.store.git.repository import message
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -34,13 +34,9 @@ def change_files(kb: KnowledgeBase, operation: str, plan: Callable[[str], Change
         change = plan(head.oid)
         before = contents(kb, head.oid, change.files)
         now = {path: data for path, data in change.files.items() if before[path] != data}
-        commit = head.oid
-        if now:
-            with kb.state.stage() as stage:
-                words = message(change.subject, change.body, {"Kb-Op": operation})
-                commit = kb.repository.build(head.oid, now, words, stage=stage)
-        advances[:] = [prepared(kb, head, commit, "")]
-        return commit if now else ""
+        words = message(change.subject, change.body, {"Kb-Op": operation})
+        advances[:] = [built(kb, head, now, words) if now else Advance(head, head.oid, {})]
+        return advances[0].new if now else ""
 
     def publish(commit: str) -> str:
         go(kb, advances[0], [], f"kb: {operation}")

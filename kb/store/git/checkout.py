@@ -16,6 +16,7 @@ from kb.store.files import STALE, content, harden, remove, remove_folder, write,
 from kb.store.git.command import Output, Started, failure
 from kb.store.git.paths import leads_out
 from kb.store.git.repository import PATIENCE, Repository
+from kb.store.stamps import stamp
 from kb.values import NamedTuple
 from kb.words import say
 
@@ -176,10 +177,9 @@ def _refuse_failed(output: Output) -> None:
 def index_stamp(repository: Repository) -> str:
     """Return what tells git's index from any other; "" where there is none."""
     try:
-        stat = os.stat(os.path.join(repository.git_dir, "index"))
+        return stamp(os.stat(os.path.join(repository.git_dir, "index")))
     except OSError:
         return ""
-    return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
 
 
 @contextlib.contextmanager
