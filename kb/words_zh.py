@@ -840,6 +840,8 @@ DOORS: dict[str, str] = {
     "give --user or --project, not both": "--user 与 --project 只能给一个",
     # context, pack, route, memory, agents
     "records that had no room: {n}": "放不下的记录：{n} 条",
+    "the answer is shortened; whole: kb show {id}": "答案有删节；全文：kb show {id}",
+    "the project's background had no room": "项目背景放不下，已省略",
     "## Project background\n- Tech stack: {stack}\n- Domain: {domains}": (
         "## 项目背景\n- 技术栈: {stack}\n- 领域: {domains}"
     ),

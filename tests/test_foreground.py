@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from command_line import run
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.recall import context
-from kb.reading.foreground import shares, summary
+from kb.reading.foreground import Loaded, Related, shares, summary
 from kb.reading.rank import Hit
 from kb.record import Candidate, Record, Section
 from kb.text import tokens
@@ -67,10 +69,57 @@ def test_relevance_is_a_share_that_never_rises() -> None:
 
 
 @pytest.mark.parametrize("budget", [100, 150, 300, 4000])
-def test_the_budget_holds_and_the_least_related_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
-    text = "\n\n".join(map(str, summary(context.load(kb, "还款方式 retry payments"), budget)))
-    assert tokens(text) <= budget
-    assert ("D001" in text or "D002" in text) == (budget >= 300)
+def test_the_best_answer_is_kept_and_the_background_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
+    made = summary(context.load(kb, "还款方式 retry payments"), budget)
+    text = made.in_language("en")
+    assert tokens(text + "\n") <= budget
+    assert "D001" in text
+    assert ("## Project background" in text) == (budget >= 300)
+    assert bool(made.omitted) == (budget < 300)
+
+
+RARE = "齉龘靐爩麤黸癵籲灪鱻"
+TEXT = st.text(alphabet="ab 中文。-\n" + RARE, min_size=1, max_size=500)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(TEXT, TEXT, st.sampled_from(["decision", "domain-note"])), max_size=7),
+    st.lists(TEXT, max_size=40),
+    st.sampled_from([100, 101, 130, 250, 700, 4000]),
+)
+def test_law_a_summary_keeps_its_budget_and_its_best_answer(
+    texts: list[tuple[str, str, str]], domains: list[str], budget: int
+) -> None:
+    answers = tuple(
+        Related(
+            Record(f"D{n:03}", kind, title, tags=tuple(text.split()[:9]), impact=("src/" + "长" * 90,) * 7,
+                   sections=(Section("decision", "Decision", text),)), 1.0,
+        )
+        for n, (title, text, kind) in enumerate(texts)
+    )  # fmt: skip
+    loaded = Loaded("project/x", ("backend.framework: FastAPI",), tuple(domains), answers)
+    made = summary(loaded, budget)
+    for language in ("en", "zh"):
+        assert tokens(made.in_language(language) + "\n") <= budget
+    text = made.in_language("en")
+    assert not answers or "D000" in text
+    shown = sum(f"[D{n:03}]" in text for n in range(len(answers)))
+    assert (shown < len(answers)) == any("records that had no room" in str(one) for one in made.omitted)
+
+
+def test_many_domain_notes_do_not_push_the_answer_out(root: Path, kb: KnowledgeBase) -> None:
+    texts = [(f"第 {n} 场比赛的攻防数据与分析", f"第 {n} 场比赛的说明，供以后查阅参考。") for n in range(10, 40)]
+    texts.append(("黑豹队的防守丢了多少分", "黑豹队的防守只丢了 308 分，在联盟排名第六。"))
+    kb.write([Candidate("domain-note", *text, scope="global", reference_value=True) for text in texts])
+    ran = run(root, "context", "load", "-q", "黑豹队的防守丢了多少分？", "--budget", "100")
+    assert "308" in ran.out and tokens(ran.out) <= 100 and "background had no room" in ran.error
+
+
+def test_a_list_has_the_domain_notes_too_and_says_when_nothing_answers(filled: Path) -> None:
+    assert "[DN001]" in run(filled, "context", "load", "-q", "还款 利息 领域", "--list").out
+    nothing = run(filled, "context", "load", "-q", "kubernetes ingress certificates", "--list")
+    assert nothing.out == "" and "nothing recorded is about this" in nothing.error
 
 
 def test_nothing_about_it_is_said_and_no_record_is_made_up(filled: Path) -> None:

@@ -63,7 +63,7 @@ def build(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) 
 @click.option("-q", "--query", required=True, help="What the work is about.")
 @click.option("--budget", type=click.IntRange(min=100), default=1500, show_default=True, help="Tokens, at most.")
 @click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
-@click.option("--list", "as_list", is_flag=True, help="Only the related records, as a numbered list.")
+@click.option("--list", "as_list", is_flag=True, help="Only what answers, as a numbered list.")
 @json_option
 @with_kb
 def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, as_json: bool) -> None:
@@ -75,13 +75,17 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
 
     loaded = context.load(kb, query, project=kb.project(os.getcwd()), most=most)
     if as_json:
-        print_json(loaded)
+        background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
+        print_json({**background, "related": loaded.related, "knowledge": loaded.knowledge})
     elif as_list:
-        for row in context.listed(loaded.related):
+        for row in context.listed(loaded.answers[:most]):
             click.echo(kb.words(row))
     else:
-        click.echo("\n\n".join(kb.words(part) for part in context.summary(loaded, budget)))
-    if not loaded.related and not loaded.knowledge:
+        made = context.summary(loaded, budget)
+        click.echo(made.in_language(kb.config.language))
+        for sentence in made.omitted:
+            warn(kb, sentence)
+    if not loaded.answers:
         warn(kb, say("nothing recorded is about this"))
 
 

@@ -131,7 +131,7 @@ FORMS_ZH: dict[str, str] = {
     ),
     "Relevance is how much of what was asked a record speaks of.": "相关度是一条记录谈到了所问内容的多少。",
     "Related records, at most.": "相关记录的条数上限。",
-    "Only the related records, as a numbered list.": "只显示相关记录的编号列表。",
+    "Only what answers, as a numbered list.": "只显示能回答的记录，编号列出。",
     "Estimate the tokens of FILE, or of stdin, and count its 字.": "估算 FILE 或标准输入的 token 数，并数其字数。",
     "Estimate the tokens of a text.": "估算一段文本的 token 数。",
     "字 of a compact form, at most.": "缩形态的字数上限。",

@@ -40,7 +40,7 @@ def build(
 
 
 def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MOST) -> Loaded:
-    """Return what is loaded for *query*: *most* related records, the project's background, and its domain knowledge."""
+    """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
     hits = telling(kb, query, project=project, first=most)
     related = [Related(hit.record, share) for hit, share in zip(hits, shares(hits, query), strict=True) if share]
     own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
@@ -49,8 +49,10 @@ def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MO
     domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
     return Loaded(
         project, tuple(dict.fromkeys(stack)), tuple(domains),
-        tuple(one for one in related if one.record.kind != DOMAIN)[:most],
-        tuple(one.record for one in related if one.record.kind == DOMAIN)[:most],
+        tuple(
+            one for n, one in enumerate(related)
+            if sum((each.record.kind == DOMAIN) == (one.record.kind == DOMAIN) for each in related[:n]) < most
+        ),
     )  # fmt: skip
 
 
