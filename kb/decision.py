@@ -29,11 +29,18 @@ class Decision(NamedTuple):
     """What the tool has answered in the place of its output, in the same shape; None to leave it."""
     updated_note: str = ""
     """What the model is told of these changes where the host makes them."""
+    unasked: str = ""
+    """The next step of the agent where the person is to be asked and the host cannot ask."""
 
     @property
     def told_model(self) -> str:
         """All that the model is told beside a permission."""
         return _together(self.context, self.reason if self.permission == WARN else "")
+
+    @property
+    def refusal(self) -> str:
+        """Why the call is not made, where the host denies what the person is to be asked about."""
+        return " ".join(filter(None, (self.reason, self.unasked if self.permission == ASK else "")))
 
     @property
     def told_person(self) -> str:
@@ -63,4 +70,5 @@ def joined(*decisions: Decision) -> Decision:
         inputs[-1] if inputs else None,
         outputs[-1] if outputs else None,
         "\n".join(one.updated_note for one in decisions if one.updated_note),
+        next((one.unasked for one in decisions if one.unasked and one.permission == permission), ""),
     )

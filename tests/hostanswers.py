@@ -33,7 +33,8 @@ ANSWERS: dict[str, dict[str, dict[str, Any]]] = {
     "codex": {
         "SessionStart": _ALL | _nested("SessionStart", additionalContext=TEXT),
         "UserPromptSubmit": _ALL | _BLOCK | _nested("UserPromptSubmit", additionalContext=TEXT),
-        "PreToolUse": _ALL | _nested("PreToolUse", **_PERMISSION, updatedInput=OBJECT, additionalContext=TEXT),
+        "PreToolUse": _ALL | _nested("PreToolUse", permissionDecision={"allow", "deny"}, permissionDecisionReason=TEXT,
+                                     updatedInput=OBJECT, additionalContext=TEXT),
         "PostToolUse": _ALL | _BLOCK | _nested("PostToolUse", additionalContext=TEXT),
         "Stop": _ALL | _BLOCK,
         "SubagentStop": _ALL,

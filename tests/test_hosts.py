@@ -260,3 +260,47 @@ def test_the_events_a_host_is_asked_for_are_events_it_has(host: str) -> None:
         == set(one.EVENTS)
         == set(payloads(host, **dict.fromkeys(("CWD", "TRANSCRIPT", "LONG", "PATHS", "PATHTEXT"), "")))
     ), "every event has a payload and a form of answer"
+
+
+# -- what was seen inside running hosts ------------------------------------------------------------
+
+
+ASKED = Decision("ask", "kb: kb.toml holds the settings", unasked="Next: ask the person to do it")
+
+
+@pytest.mark.parametrize("host", ["codex", "gemini", "cursor", "opencode"])
+def test_where_nobody_can_be_asked_the_call_is_denied_with_the_next_step(host: str) -> None:
+    answer = json.loads(module(host).rendered("PreToolUse", ASKED, {}))
+    permission, reason = DENIED[host](answer)
+    assert (permission, reason) == ("deny", f"{ASKED.reason} {ASKED.unasked}")
+
+
+@pytest.mark.parametrize("host", ["claude", "copilot"])
+def test_where_the_person_is_asked_no_other_step_is_named(host: str) -> None:
+    permission, reason = DENIED[host](json.loads(module(host).rendered("PreToolUse", ASKED, {})))
+    assert (permission, reason) == ("ask", ASKED.reason)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_settings_of_kb_are_changed_nowhere_without_the_person(world: World, host: str) -> None:
+    path = str(world.root / "kb.toml")
+    given = {"file_path": path, "content": 'guard = "off"\n'}
+    event = next(own for own, ours in module(host).EVENTS.items() if ours == "PreToolUse")
+    fields = {"toolName": "create", "toolArgs": {"path": path, "file_text": "x"}} if host == "copilot" else {
+        "tool_name": {"gemini": "write_file", "opencode": "write"}.get(host, "Write"), "tool_input": given}  # fmt: skip
+    permission, reason = DENIED[host](json.loads(world.sent(host, event, **fields).out))
+    assert permission == ("ask" if host in ("claude", "copilot") else "deny") and "settings" in str(reason)
+    assert ("Next: ask the person" in str(reason)) == (permission == "deny")
+
+
+def test_gemini_archives_when_it_compresses_and_not_before_every_request(world: World) -> None:
+    def archives() -> list[str]:
+        place = world.root / "content" / "sessions"
+        return sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+
+    before = archives()
+    for _ in range(3):
+        assert json.loads(world.sent("gemini", "PreCompress", trigger="auto", session_id="s-7").out) == {}
+    assert archives() == before and not (world.root / ".kb" / "active" / "s-7-gemini").exists()
+    world.sent("gemini", "PreCompress", trigger="manual", session_id="s-7")
+    assert len(archives()) == len(before) + 1

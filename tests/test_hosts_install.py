@@ -231,3 +231,10 @@ def test_the_command_amends_prompts_and_takes_that_back(tmp_path: Path, monkeypa
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text('{"agents": []}')
     assert run("install", *words)[0] != 0 and path.read_text() == '{"agents": []}'
+
+
+def test_gemini_calls_kb_at_a_compression_that_was_asked_for_only(environment: dict[str, str]) -> None:
+    path = module("gemini").settings_file("", environment)
+    there("gemini", path, environment)
+    (group,) = json.loads(Path(path).read_text())["hooks"]["PreCompress"]
+    assert group["matcher"] == "manual", "the host compares the matcher with the trigger"

@@ -40,7 +40,13 @@ class Words(NamedTuple):
 
     def in_language(self, language: str) -> Decision:
         """Return the ruling as what a host is answered."""
-        return Decision(self.permission, self.reason.in_language(language)) if self.reason else Decision()
+        if not self.reason:
+            return Decision()
+        unasked = _UNASKED.in_language(language) if self.permission == ASK else ""
+        return Decision(self.permission, self.reason.in_language(language), unasked=unasked)
+
+
+_UNASKED = say("Next: ask the person to do it; this agent program cannot ask for kb")
 
 
 def unread(mode: str, risk: Level, step: Said | None) -> Words:

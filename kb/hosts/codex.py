@@ -58,17 +58,15 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints: no bare "allow" and no change of an output, which the host does not know.
 
-    An input is changed only together with "allow", so a call that a person is to be asked about keeps its input.
+    The host knows the permission "ask" and supports it nowhere: it reports a failed hook and makes the call. So what a
+    person is to be asked about is denied.
     """
     if event in _DEAF:
         return ""
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
     if event == "PreToolUse" and decision.permission in (ASK, DENY):
-        said |= {
-            "permissionDecision": decision.permission,
-            "permissionDecisionReason": decision.reason[:LIMIT] or decision.permission,
-        }
+        said |= {"permissionDecision": DENY, "permissionDecisionReason": decision.refusal[:LIMIT] or DENY}
     elif event == "PreToolUse" and decision.permission == ALLOW and decision.updated_input is not None:
         said |= {"permissionDecision": "allow", "updatedInput": decision.updated_input}
     elif event in _BLOCKING and decision.permission == DENY:

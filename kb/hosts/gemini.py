@@ -32,7 +32,8 @@ TIMEOUTS: Mapping[str, int] = {
     "SessionEnd": 10,
 }
 """The result of a tool cannot be shortened here, so AfterTool is not asked for."""
-MATCHERS: Mapping[str, str] = {}
+MATCHERS: Mapping[str, str] = {"PreCompress": "manual"}
+"""The host names the event "auto" before every request to the model, whether it compresses then or not."""
 FAILED = 1
 LIMIT = 10_000
 _READ_AT_ONCE = 2000
@@ -58,7 +59,10 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         given.setdefault("limit", _READ_AT_ONCE)
     response = payload.get("tool_response")
     content = response.get("llmContent", response) if isinstance(response, dict) else response
-    return {**payload, "tool_name": name, "tool_input": given, "tool_response": content}
+    made = {**payload, "tool_name": name, "tool_input": given, "tool_response": content}
+    if event == "PreCompact":
+        made["compacting"] = payload.get("trigger") != "auto"
+    return made
 
 
 def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
@@ -66,7 +70,7 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
     output: dict[str, Any] = {}
     said: dict[str, Any] = {}
     if event in _BLOCKING and decision.permission in (ASK, DENY):
-        output |= {"decision": DENY, "reason": decision.reason[:LIMIT] or DENY}
+        output |= {"decision": DENY, "reason": decision.refusal[:LIMIT] or DENY}
     elif event == "PreToolUse" and decision.changes_input_silently:
         given = payload.get("tool_input")
         said["tool_input"] = tools.hosts_own(tools.GEMINI, payload.get("tool_name"), given, decision.updated_input)

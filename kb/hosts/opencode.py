@@ -56,7 +56,7 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
     output: dict[str, Any] = {}
     context = decision.told_model
     if decision.permission in (ASK, DENY):
-        output["deny"] = decision.reason[:LIMIT] or DENY
+        output["deny"] = decision.refusal[:LIMIT] or DENY
     elif decision.changes_input_silently:
         given = payload.get("tool_input")
         output["input"] = tools.hosts_own(tools.OPENCODE, payload.get("tool_name"), given, decision.updated_input)
