@@ -90,6 +90,7 @@ def test_a_superseded_record_stands_behind_its_successor(filled: KnowledgeBase) 
     assert [answer.record.id for answer in answers][:2] == ["D011", "D010"]
     assert "D010" in str(answers[0].note) and not answers[1].note
     assert said(filled, "Jenkins pipelines", wanted=Filter(statuses=("superseded",))) == ["D010"]
+    assert said(filled, "D010")[:1] == ["D010"], "who asks for an id gets that record first"
 
 
 def test_a_question_about_the_asker_is_answered_with_preferences(filled: KnowledgeBase) -> None:

@@ -94,6 +94,8 @@ def filled() -> list[Record]:
             decision=f"{ATTACK}\n\n{{{{ config }}}} zebra {ATTACK}\n\n| a | b |\n| -: | :-: |\n| 1 | 2 |",
         ),
         record("P001", "retry storms", scope="project/shop", decision="The gateway retries getUserName twice."),
+        record("D004", "日报每天凌晨生成", scope="project/shop", status="superseded"),
+        record("D005", "日报改为整点生成", scope="project/shop", supersedes=("D004",)),
     ]
     return [one._replace(uid=f"U{n:025}") for n, one in enumerate([*mine, *others])]
 
@@ -339,6 +341,11 @@ QUERIES = [
     ('"gateway retries"', {SHOP + "P001"}),
     ('"retries gateway"', set()),
     ("zebra", {GLOBAL_ + "D003"}),
+    ("kind:Pitfall", {SHOP + "P001"}),
+    ("类型:问题", {SHOP + "P001"}),
+    ("状态:生效 脱敏", {GLOBAL_ + "C001"}),
+    ("status:accepted 脱敏", {GLOBAL_ + "C001"}),
+    ("D004", {SHOP + "D004", SHOP + "D005"}),
     ("量子", set()),
     ('"', set()),
     ("([", set()),
@@ -355,6 +362,7 @@ def test_search_finds_the_words_and_nothing_else(answers: dict[str, list[str]], 
 @needs_browser
 def test_a_title_goes_before_a_mention(answers: dict[str, list[str]]) -> None:
     assert answers["D001"][0] == SHOP + "D001.html"
+    assert answers["D004"][0] == SHOP + "D004.html", "a record asked for by its id comes before its successor"
     assert answers["还款"][0] == answers["还款幂等"][0] == SHOP + "D001.html"
 
 

@@ -127,7 +127,7 @@ def ranked(
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
     def place(hit: Hit) -> tuple[bool, bool, float, str, int, str]:
-        named = _is_named(hit.record, about.references, scope)
+        named = is_named(hit.record, about.references, scope)
         return not named, not hit.whole, -hit.score, hit.record.scope, len(hit.record.id), hit.record.id
 
     return sorted(map(weighed, found), key=place)
@@ -155,7 +155,7 @@ def relevant(
         for hit, weight in zip(hits, weights, strict=True)
         if weight >= enough
         or (rarity and weight >= _enough_of_title(hit.record, about))
-        or _is_named(hit.record, about.references, scope)
+        or is_named(hit.record, about.references, scope)
         or (rarity and weight and _is_the_subject(hit.record, about, rarity))
     ]
 
@@ -270,8 +270,8 @@ def _standing(record: Record, scope: str) -> float:
     return nearness * STATUS_WEIGHT.get(record.status, DEAD_WEIGHT)
 
 
-def _is_named(record: Record, references: Iterable[Reference], scope: str) -> bool:
-    """Tell whether a reference names *record*; without a project it means one in the caller's scope or a global one."""
+def is_named(record: Record, references: Iterable[Reference], scope: str) -> bool:
+    """Return whether a reference names *record*; one without a project means the scope of the caller, or global."""
     own = (GLOBAL, scope)
     return any(
         reference.id == record.id

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from html import unescape
 
+from kb.config import CHOICES
 from kb.digest import sha256
 from kb.kinds import kind_label
 from kb.patterns import regex
@@ -271,26 +272,31 @@ def _columns(docs: Sequence[Doc], language: str) -> dict[str, Any]:
     """Return by what answers are chosen: for each field its values with their words, and the value of every page."""
     records = [doc.record if doc.record.id else None for doc in docs]
     there = [one for one in records if one]
-    kinds = {one.kind: kind_label(one.kind, language) for one in there}
+    kinds = {one.kind for one in there}
     used = {one.status for one in there}
     statuses = [*(status for status in STATUSES if status in used), *sorted(used.difference(STATUSES))]
     scopes = sorted({one.scope for one in there})
     tags = Counter(one_line(tag) for one in there for tag in one.tags)
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:TAGS]
-    fields: dict[str, tuple[Said, dict[str, str]]] = {
-        "kind": (say("Kind"), dict(sorted(kinds.items()))),
-        "status": (say("Status"), {status: status_name(status, language) for status in statuses}),
-        "scope": (say("Scope"), {scope: scope.removeprefix("project/") for scope in scopes}),
+    fields: dict[str, tuple[Said, dict[str, list[str]]]] = {
+        "kind": (say("Kind"), {kind: _names(kind_label, kind, language) for kind in sorted(kinds)}),
+        "status": (say("Status"), {status: _names(status_name, status, language) for status in statuses}),
+        "scope": (say("Scope"), {scope: [scope.removeprefix("project/")] for scope in scopes}),
     }
     columns = {
         field: {
             "label": label.in_language(language),
-            "names": [[value.removeprefix("project/"), name] for value, name in names.items()],
+            "names": [[value.removeprefix("project/"), *labels] for value, labels in names.items()],
             **_column([*names], [one and getattr(one, field) for one in records]),
         }
         for field, (label, names) in fields.items()
     }
     return {**columns, "tag": {"label": say("Tags").in_language(language), "names": [[tag, ""] for tag in common]}}
+
+
+def _names(name_in: Callable[[str, str], str], value: str, language: str) -> list[str]:
+    """Return what *value* is called, in *language* first: a filter can be typed in any language kb speaks."""
+    return list(dict.fromkeys(name_in(value, spoken) for spoken in (language, *CHOICES["language"])))
 
 
 def _column(names: Sequence[str], values: Iterable[str | None]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from kb.config import NO_MODEL
 from kb.knowledge import fresh
 from kb.knowledge.recall import finding, successors
+from kb.reading import query as queries
 from kb.reading import rank, synonyms
 from kb.reading.intent import IDENTITY, STRATEGIES, understood
 from kb.reading.rank import Hit
@@ -100,6 +101,7 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
     elif not best:
         best = _newest(index, wanted)[:limit]
     adding = wanted._replace(scopes=()) == ALL
+    named = {hit.record.path for hit in best if rank.is_named(hit.record, queries.cited(query), project)}
     answers = [
         Answer(
             hit.record,
@@ -108,7 +110,7 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
             note or _by_meaning_alone(hit),
             hit.parts,
         )
-        for hit, note in successors.before(index, best, adding=adding)
+        for hit, note in successors.before(index, best, adding=adding, named=named)
     ]
     said = tuple((term.term, term.frequency, term.worth / SCALE) for term in terms)
     return Explained(what.intent, plan.name, said, answers[:limit], ran)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kb.reading.rank import Hit
 from kb.record import LIVE, Record, Status
@@ -10,21 +10,28 @@ from kb.store.index import Index
 from kb.words import Said, say
 
 
-def before(index: Index, hits: Sequence[Hit], *, adding: bool = True) -> Iterator[tuple[Hit, Said | str]]:
+def before(
+    index: Index, hits: Sequence[Hit], *, adding: bool = True, named: Collection[str] = ()
+) -> Iterator[tuple[Hit, Said | str]]:
     """Yield *hits* in their order, each once, a superseded one behind its successor, which is said.
 
-    A successor that was not found is shown all the same where *adding* is true.
+    A successor that was not found is shown all the same where *adding* is true. The records whose paths are in
+    *named* were asked for by their ids: they come before their successors.
     """
     given: set[str] = set()
     at = {hit.record.path: hit for hit in hits}
     for hit in hits:
-        for new in _successors(index, hit.record):
-            if new.path not in given and (adding or new.path in at):
-                given.add(new.path)
-                yield at.get(new.path) or hit._replace(record=new), say("it supersedes {id}", id=hit.record.id)
-        if hit.record.path not in given:
-            given.add(hit.record.path)
-            yield hit, ""
+        own: tuple[Hit, Said | str] = (hit, "")
+        newer: list[tuple[Hit, Said | str]] = [
+            (at.get(new.path) or hit._replace(record=new), say("it supersedes {id}", id=hit.record.id))
+            for new in _successors(index, hit.record)
+            if adding or new.path in at
+        ]
+        ordered = [own, *newer] if hit.record.path in named else [*newer, own]
+        for one, note in ordered:
+            if one.record.path not in given:
+                given.add(one.record.path)
+                yield one, note
 
 
 def _successors(index: Index, record: Record) -> list[Record]:

@@ -83,12 +83,12 @@ async function newest(shelf, isWanted) {
   return pages.sort((a, b) => b.month - a.month).map(page => [page, { words: [] }]);
 }
 
-/* A superseded record stands behind the one that took its place. */
+/* A superseded record stands behind the one that took its place, unless it was asked for by its id. */
 async function behindSuccessors(shelf, hits) {
   const given = new Set(), out = [];
   for (const hit of hits) {
     const newer = await Promise.all(hit.page.over.map(async n => hits.find(other => other.n === n) || { n, page: await shelf.page(n) }));
-    for (const one of [...newer, hit]) if (!given.has(one.n)) { given.add(one.n); out.push(one); }
+    for (const one of hit.named ? [hit, ...newer] : [...newer, hit]) if (!given.has(one.n)) { given.add(one.n); out.push(one); }
   }
   return out;
 }
