@@ -1679,9 +1679,13 @@ GUARDING: dict[str, str] = {
     " or ": " 或 ",
     "{path}: {level} risk: {reason}": "{path}：{level} 风险：{reason}",
     # proposals
-    "kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a terminal: "
+    "kb: worth keeping?": "kb：值得留下吗？",
+    "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}": (
+        "回复 mb:write 写入，mb:no 放弃；在终端：kb proposal confirm --code {code}"
+    ),
+    "answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
     "kb proposal confirm --code {code}": (
-        "kb：值得留下吗？回复 mb:write 写入，mb:no 放弃（mb:write {number} 只写其中一条）；"
+        "回复 mb:write 全部写入，mb:no 全部放弃，mb:write {number} 只写其中一条；"
         "在终端：kb proposal confirm --code {code}"
     ),
     "kb: nothing is proposed here; see: kb proposal list": "kb：这里没有待确认的提议；见：kb proposal list",

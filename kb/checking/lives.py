@@ -181,6 +181,8 @@ def required_sections(shelf: Shelf) -> Iterator[Finding]:
         if kind is None or not (accepted or (strict and one.record.status == Status.PROPOSED)):
             continue
         missing = ", ".join(missing_sections(one.record, kind))
+        if missing and accepted and one.record.confirmed and not strict:
+            continue  # a person has confirmed the one sentence they said: there may be no more to say
         if missing and accepted:
             fix = say("write what is missing, or let it wait: kb status {id} proposed", id=one.record.id)
             message = say("it is accepted without: {sections}", sections=missing)

@@ -24,6 +24,7 @@ from kb.knowledge.guard.turns import FOLDER
 from kb.knowledge.write import inbox
 from kb.reading.quoting import quoted
 from kb.record import Candidate, Record, Verdict
+from kb.sessions.wording import reasoned
 from kb.text import clip
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -107,9 +108,10 @@ def _noticed(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequ
     for row in log.here(MOMENT):
         try:
             kind, text = json.loads(row)
-            title = clip(text, 80)
-            given = {"kind": kind, "title": title, "decision": text, "scope": kb.project(folder), "host": host,
-                     "session": log.session, "evidence": [{"quote": text}]}  # fmt: skip
+            main, why = reasoned(text)
+            title = clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max)
+            given = {"kind": kind, "title": title, "decision": text, "why": why, "scope": kb.project(folder),
+                     "host": host, "session": log.session, "evidence": [{"quote": text}]}  # fmt: skip
             [candidate] = candidates_of(given, FOLDER)
         except (ValueError, TypeError, BadInput):
             continue
@@ -125,10 +127,11 @@ def _said_before(kb: KnowledgeBase, candidate: Candidate, known: Iterable[Propos
     """Tell whether the same was proposed before, whatever became of it (repeat guard)."""
     candidate, _ = redact.redacted(candidate, kb.config.masking)
     name = inbox.name_of(candidate)
-    return any(one.name == name or _is_alike(kb, candidate, one.candidate) for one in known)
+    return any(one.name == name or is_alike(kb, candidate, one.candidate) for one in known)
 
 
-def _is_alike(kb: KnowledgeBase, candidate: Candidate, other: Candidate) -> bool:
+def is_alike(kb: KnowledgeBase, candidate: Candidate, other: Candidate) -> bool:
+    """Return whether both say the same of one scope, in whatever words and under whatever kind."""
     if candidate.scope != other.scope:
         return False
     as_record = Record("", candidate.kind, other.title, other.scope, claims=other.claims, sections=sections_of(other))
@@ -147,14 +150,18 @@ def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Se
         shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=sealed)
         _keep(kb, shown)
         lines.append(f"  {number}. {_line(kb, proposal)}")
-    asked = say("kb: worth keeping? Answer mb:write to keep, mb:no to drop (mb:write {number} for one of them); in a "
-                "terminal: kb proposal confirm --code {code}", number=first, code=code)  # fmt: skip
-    return "\n".join((kb.words(asked), *lines))
+    how = say(
+        "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
+    )
+    if len(found) > 1:
+        how = say("answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
+                  "kb proposal confirm --code {code}", number=first, code=code)  # fmt: skip
+    return "\n".join((kb.words(say("kb: worth keeping?")), *lines, kb.words(how)))
 
 
 def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
     kind = kind_label(proposal.candidate.kind, kb.config.language)
-    return f"[{kind}] {quoted(proposal.candidate.title, 120)}"
+    return f"[{kind}] {quoted(proposal.candidate.title, kb.config.title_max)}"
 
 
 def add(kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
@@ -193,7 +200,7 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer) -> Told:
     if said.word == rules.NO:
         for proposal in wanted:
             reject(kb, proposal)
-        told = say("kb: dropped; it is not proposed again: {titles}", titles=_titles(wanted))
+        told = say("kb: dropped; it is not proposed again: {titles}", titles=_titles(kb, wanted))
         return Told(kb.words(told), kb.words(told))
     lines = [_outcome(kb, confirm(kb, proposal)) for proposal in wanted]
     text = "\n".join((kb.words(say("kb: the person confirmed; this was written:")), *lines))
@@ -204,14 +211,18 @@ def confirm(kb: KnowledgeBase, proposal: Proposal) -> Verdict:
     """Write *proposal* on a person's word: it needs no further ground; all else is looked at as ever."""
     from kb.knowledge.write.candidates import Deciding
 
-    if proposal.held and any(held.name == proposal.held for held in kb.held()):
-        verdict = kb.promote(proposal.held)
-    else:
-        candidate = proposal.candidate._replace(affects_future=True)
-        [verdict] = Deciding(kb, candidate.scope, "", promoted=proposal.name).run([candidate])
+    held = next((held for held in kb.held() if proposal.held and held.name == proposal.held), None)
+    candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
+    name = held.name if held else proposal.name
+    [verdict] = Deciding(kb, candidate.scope, "", promoted=name, by_person=True).run([candidate])
     if verdict.verdict != "refused":
-        _keep(kb, proposal._replace(status=CONFIRMED, code=""))
+        close(kb, proposal)
     return verdict
+
+
+def close(kb: KnowledgeBase, proposal: Proposal) -> None:
+    """Note that what is proposed is written."""
+    _keep(kb, proposal._replace(status=CONFIRMED, code=""))
 
 
 def reject(kb: KnowledgeBase, proposal: Proposal) -> None:
@@ -243,11 +254,11 @@ _ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --c
 
 def _outcome(kb: KnowledgeBase, verdict: Verdict) -> str:
     where = f" ({verdict.path})" if verdict.path else ""
-    return f"  {verdict.verdict}: [{verdict.id}] {quoted(verdict.title, 120)}{where}"
+    return f"  {verdict.verdict}: [{verdict.id}] {quoted(verdict.title, kb.config.title_max)}{where}"
 
 
-def _titles(proposals: Sequence[Proposal]) -> str:
-    return "; ".join(quoted(one.candidate.title, 80) for one in proposals)
+def _titles(kb: KnowledgeBase, proposals: Sequence[Proposal]) -> str:
+    return "; ".join(quoted(one.candidate.title, kb.config.title_max) for one in proposals)
 
 
 def _new_code() -> str:

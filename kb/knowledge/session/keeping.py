@@ -10,9 +10,11 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
+from kb.candidate import as_json
 from kb.digest import sha256
 from kb.errors import BadInput, Busy, KbError
 from kb.jsonbytes import json_bytes
+from kb.knowledge.answers import consult_proposals, settle_proposals
 from kb.knowledge.names import CONTENT
 from kb.knowledge.session import agents, running
 from kb.knowledge.session import archive as archives
@@ -106,6 +108,8 @@ class _Saving:
         self.scope = self._scope()
         self.rows = running.rows_of(self.before)
         self.new: list[Row] = []
+        self.asked: list[Candidate] = []
+        """What the person is being asked about: it is written or dropped once they have answered."""
         self.compact = ""
         self.shelf = ""
 
@@ -123,8 +127,10 @@ class _Saving:
             return self._saved((), (), self.kb.words(say("the transcript has no message")))
         if self.archive and self.before.get("archived") == self.state and self._has_forms():
             self.shelf = str(self.before.get("archive", ""))
-            self.compact = running.active_compact(self.kb, self.job.session)
-            return self._saved((), (), self.kb.words(say("saved already")))
+            if not self.before.get("asked"):
+                self.compact = running.active_compact(self.kb, self.job.session)
+                return self._saved((), (), self.kb.words(say("saved already")))
+            self.archive = False
         found, notes = self._found()
         lasting = [candidate for candidate in found if karma(candidate) != NEUTRAL]
         passing = [candidate for candidate in found if karma(candidate) == NEUTRAL]
@@ -136,6 +142,7 @@ class _Saving:
                 raise
             return self._later(busy, lasting, notes)
         self.new = list(map(Row, lasting, verdicts))
+        settle_proposals(self.kb, self.new)
         self.rows += self.new
         self._show()
         self._move_cursor()
@@ -158,15 +165,27 @@ class _Saving:
         """Return what the transcript has behind the cursor and the session has not said before."""
         same = self.before.get("transcript") == self.job.transcript
         after = int(self.before.get("line", 0)) if same and self.before.get("head", self.head) == self.head else 0
+        asked = running.candidates_kept(self.before.get("asked"))
         if after == self.transcript.lines:
-            return [], []
+            return self._decided(asked), []
         after = after if after < self.transcript.lines else 0
         found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
         notes += [self.kb.words(_left_out(*broken)) for broken in extract.broken_blocks(self.transcript, after)]
         known = [row.candidate for row in self.rows]
         safe = [redact.redacted(candidate, self.kb.config.masking)[0] for candidate in found]
-        new = [candidate for candidate in safe if not running.said_before(candidate, known)]
-        return [c._replace(scope=c.scope or self.scope) for c in new], [redact.redact(note)[0] for note in notes]
+        new = [candidate for candidate in safe if not running.said_before(candidate, [*known, *asked])]
+        placed = [c._replace(scope=c.scope or self.scope) for c in new]
+        return self._decided([*asked, *placed]), [redact.redact(note)[0] for note in notes]
+
+    def _decided(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Return those of *candidates* that the gate may judge: a person's word on a proposal comes before it.
+
+        While the session runs, what the person is being asked about waits for the answer; later nobody will answer.
+        """
+        has_ended = self.landing and not self.desk.belongs_to_running
+        made = consult_proposals(self.kb, candidates, "" if has_ended else self.job.session)
+        self.asked = made.waiting
+        return made.free
 
     def _show(self, lasting: Sequence[Candidate] = (), passing: Sequence[Candidate] = ()) -> None:
         """Keep the compact form where the running session finds it again; one that has ended gets none."""
@@ -249,7 +268,7 @@ class _Saving:
             "transcript": self.job.transcript, "line": self.transcript.lines, "time": self.kb.now(),
             "head": self.head, "scope": self.scope,
             "archived": self.state if self.archive else self.before.get("archived", ""),
-            "archive": self.shelf or self.before.get("archive", ""),
+            "archive": self.shelf or self.before.get("archive", ""), "asked": list(map(as_json, self.asked)),
         }  # fmt: skip
         self.desk.move_cursor(cursor, self.rows)
         running.done(self.kb, self.job.session, self.job.agent)

@@ -142,6 +142,14 @@ def rows_of(cursor: dict[str, Any]) -> list[Row]:
     return rows
 
 
+def candidates_kept(value: object) -> list[Candidate]:
+    """Return the candidates that a cursor keeps; [] for what cannot be read."""
+    try:
+        return candidates_of(value) if isinstance(value, list) and value else []
+    except (KbError, TypeError, ValueError):
+        return []
+
+
 def said_before(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
     """Tell whether *earlier* has the same thing said in the same words."""
     key = (candidate.kind, normalise(candidate.title), normalise(candidate.decision))

@@ -13,7 +13,7 @@ from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
 from kb.knowledge.write import inbox, numbers
 from kb.knowledge.write.publish import finish_following, publish
-from kb.record import Candidate, Record, Similar, Verdict
+from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.repository import NOBODY, LostRace, Move, Step, message
 from kb.text import slugify
@@ -36,12 +36,16 @@ _RACES = 50
 class Writing:
     """What one call plans, and the commits that make it so; `write.candidates` decides what becomes of candidates."""
 
-    def __init__(self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "") -> None:
+    def __init__(
+        self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "", by_person: bool = False
+    ) -> None:
         """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
 
-        *promoted* names what a person takes out of the inbox: it needs no further ground.
+        *promoted* names what a person takes out of the inbox: it needs no further ground. *by_person*: a person has
+        said of these very words that they hold, so the record is accepted whatever sections it lacks.
         """
         self.promoted = promoted
+        self.by_person = by_person
         self.kb = kb
         self.scope = scope
         self.folder = folder
@@ -151,6 +155,8 @@ class Writing:
             sections=sections_of(candidate),
             path=f"{folder_of(candidate.scope, kind.folder)}/{record_id}-{slugify(candidate.title)}.md",
         )  # fmt: skip
+        if self.by_person:
+            return record._replace(status=Status.ACCEPTED, confirmed=record.date)
         return record._replace(status=status_of(record))
 
     def add(self, record: Record, operation: str = "created") -> None:
