@@ -441,6 +441,31 @@ def test_time_is_linear(piece: str) -> None:
         redact(piece * (100_000 // len(piece)))
 
 
+CHAINED = ("+86131-1111-1111", "+86 171 1111 1", "AI" + "za" + "A1x1_b2C3d" * 3 + "e5F6g")
+"""Only the first of them has nothing before it that forbids the match: each mask uncovers the next one."""
+
+
+@pytest.mark.parametrize("piece", CHAINED)
+def test_time_is_linear_where_each_mask_uncovers_the_next_secret(piece: str) -> None:
+    redact(piece)
+    with within(2):
+        text, _ = redact(piece * (1_000_000 // len(piece)))
+    assert piece not in text and redact(text) == (text, ())
+
+
+@pytest.mark.parametrize("piece", CHAINED[:1])
+def test_secrets_without_a_gap_are_masked_one_by_one(piece: str) -> None:
+    text, found = redact(f"before\n{piece * 20} behind\nafter")
+    assert text == f"before\n{f'[redacted:{found[0].rule}]' * 20} behind\nafter"
+
+
+def test_a_text_that_does_not_settle_loses_whole_lines_and_no_more() -> None:
+    piece = CHAINED[0]
+    text, _ = redact(f"before\n{piece * 20_000}\nbehind")
+    assert piece[3:] not in text
+    assert text.startswith("before\n[redacted:phone]") and text.endswith("\nbehind")
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [

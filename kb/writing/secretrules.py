@@ -147,7 +147,7 @@ TOKENS = (
     _at("signature", "signature= signature%3d", rf"(?i)signature{_EQUALS}([A-Za-z0-9%+/_-]{{32,400}}={{0,2}})"),
     _at("airtable-token", "pat", _ALONE + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _in_run("zhipu-key", _ALONE + r"[0-9a-f]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9_])"),
-    _in_run("service-token", _ALONE + r"[A-Za-z0-9_.~-]{15,600}[A-Za-z0-9_-](?:=[0-9A-F]{8})?", real.service),
+    _in_run("service-token", _ALONE + r"(?=[A-Za-z0-9_.~-]{15})(?:[A-Za-z0-9_-]++|[.~]++(?=[A-Za-z0-9_-]))++(?:=[0-9A-F]{8})?", real.service),
     Rule("cut-token", ("…",), regex(_ALONE + r"[A-Za-z0-9_.+/=-]{9,700}(?=…)"), real.cut, before=720),
     _at("jwt", "eyj",
         r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,16000}(?:\.[A-Za-z0-9_-]{0,2000}){1,3}",
