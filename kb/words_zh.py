@@ -616,6 +616,13 @@ KNOWLEDGE: dict[str, str] = {
     "it is committed; {path} could not be written, the next call tries again": (
         "已提交；{path} 未能写入，下次调用会重试"
     ),
+    "a git command that ran beside kb had dropped {paths} from git's index; it is back there": (
+        "与 kb 同时运行的一条 git 命令从 git 暂存区里丢掉了 {paths}；已放回"
+    ),
+    "git's index does not have this file as it is committed: the next git commit undoes that": (
+        "git 暂存区里的这个文件不是已提交的样子：下一次 git commit 会撤销已提交的内容"
+    ),
+    "keep it: git add {path}": "保留它：git add {path}",
     "a commit holds {path}, which no checkout may have": "一个提交里有 {path}，任何检出都不该有它",
     "do not merge it; see who made it: git log --all -- {path}": "不要合并；查看是谁提交的：git log --all -- {path}",
     "one side has removed it, the other has changed it": "一方删除了它，另一方修改了它",
@@ -975,6 +982,9 @@ DOORS: dict[str, str] = {
     "nothing is left half done": "没有半途而废的文件",
     "the files are as they were committed, or as you have them": "文件与提交一致，或是你改过的样子",
     "{n} files are committed and could not be written here: {path}": "{n} 个文件已提交，但没能写到这里：{path}",
+    "{n} files are committed and git's index does not have them: {path}": (
+        "{n} 个文件已提交，但 git 的暂存区里没有：{path}"
+    ),
     "{n} files were left half done: {path}": "{n} 个文件只写了一半：{path}",
     "git {version}": "git {version}",
     "{path}, on {branch}": "{path}，分支 {branch}",

@@ -14,6 +14,7 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import CONTENT
+from kb.knowledge.write import dropped
 from kb.knowledge.write.change import Writing
 from kb.knowledge.write.publish import owed_files
 from kb.store.files import STALE, half_written
@@ -178,7 +179,14 @@ def queue(place: Place) -> Found:
 
 def checkout_follows(place: Place) -> Found:
     """Look for files that could not be written when what they hold was committed."""
-    owed = sorted(owed_files(opened(place)))
+    kb = opened(place)
+    owed = sorted(owed_files(kb))
+    dropped.put_back_if_free(kb)
+    if not owed and (lost := dropped.still_dropped(kb)):
+        said = say("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])
+        return Found(NOTE, said, say("keep it: git add {path}", path=lost[0]))
+    if not owed and (put_back := dropped.tell_put_back(kb)):
+        return Found(OK, put_back)
     if not owed:
         return Found(OK, say("the files are as they were committed, or as you have them"))
     return Found(NOTE, say("{n} files are committed and could not be written here: {path}", n=len(owed), path=owed[0]))

@@ -18,12 +18,13 @@ from kb.knowledge.lines import revisions
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
+from kb.knowledge.write.dropped import put_back_if_free, still_dropped
 from kb.patterns import regex
 from kb.record import FIXED_BY, GLOBAL, Record, Status
 from kb.store.git.repository import Repository
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said
+from kb.words import Said, say
 from kb.writing import quality, redact
 
 if TYPE_CHECKING:
@@ -61,14 +62,22 @@ def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]
 
 def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
     """Do what `check` does, and count the records."""
+    put_back_if_free(kb)
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
-    findings = those([*found(everything), *staged(kb)], below)
+    findings = those([*found(everything), *staged(kb), *_dropped(kb)], below)
     mended = fixes(findings, looked_at, lambda: ulid(kb.now())) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
     remember_mended(kb, mended)
     return checked(kb, below=below) if mended else Checked(findings, len(everything.opened))
+
+
+def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:
+    """Report the records that the next `git commit` would delete or undo, though the checkout has them as committed."""
+    for path in still_dropped(kb):
+        message = say("git's index does not have this file as it is committed: the next git commit undoes that")
+        yield Finding("index", "warning", path, 1, message, say("keep it: git add {path}", path=path))
 
 
 def those(findings: list[Finding], below: Sequence[str]) -> list[Finding]:

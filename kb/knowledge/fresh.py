@@ -99,8 +99,17 @@ def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     began = kb.now()
     _refresh(kb, looking)
+    _put_back_dropped(kb)
     if kb.index.last_row() > _LARGE:
         kb.index.set_note("looked", str(began))
+
+
+def _put_back_dropped(kb: KnowledgeBase) -> None:
+    """Put back what git's index has lost since kb published it; nothing is loaded where the index is as kb left it."""
+    if kb.index.note("published") and kb.index.note("index seen") != _stamp(kb):
+        from kb.knowledge.write.dropped import put_back_if_free
+
+        put_back_if_free(kb)
 
 
 def _refresh(kb: KnowledgeBase, looking: Looking | None) -> None:

@@ -12,7 +12,7 @@ from kb.kinds import section_labels
 from kb.knowledge import fresh, project
 from kb.knowledge.lookup import one_named
 from kb.knowledge.names import INBOX
-from kb.knowledge.write import inbox
+from kb.knowledge.write import dropped, inbox
 from kb.knowledge.write.change import Writing, edited
 from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
 from kb.knowledge.write.publish import is_record, left_behind
@@ -143,11 +143,14 @@ class Deciding(Writing):
     def _publish_all(self, found: list[Planned]) -> list[Planned]:
         commits = self.publish(None)
         done: list[Planned] = []
+        put_back = dropped.tell_put_back(self.kb)
         for call, verdicts, step in found:
             own = {**commits, **({self.head.ref: self.commits[step]} if step is not None else {})}
             told = [self._published(verdict, own) for verdict in verdicts]
             if call.path:
                 tell(call, told)
+            elif put_back and told:
+                told[0] = told[0]._replace(reasons=(*told[0].reasons, self.kb.words(put_back)))
             done.append((call, told, step))
         return done
 

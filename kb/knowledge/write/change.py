@@ -11,7 +11,8 @@ from kb.front import decode, edit_front
 from kb.kinds import BY_NAME
 from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
-from kb.knowledge.write import inbox, numbers
+from kb.knowledge.write import dropped, inbox, numbers
+from kb.knowledge.write.again import commit_again
 from kb.knowledge.write.publish import finish_following, publish
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.git import checkout
@@ -93,11 +94,13 @@ class Writing:
                 has_followed = finish_following(self.kb)
                 if busy := repository.not_now():
                     raise busy
+                dropped.put_back(self.kb)
                 self.head = repository.head()
                 knows = fresh.knows(self.kb, self.head.oid)
                 self.kb.fresh(thorough=has_followed or not knows)
                 if not knows:
                     fresh.know(self.kb, self.head.oid)
+                    self.head = commit_again(self.kb, self.head)
                 numbers.learn(self.kb)
                 inbox.sync(self.kb)
                 with self.kb.index.changing(keep=keep):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from kb.errors import Busy, IndexFailed
 from kb.knowledge import fresh
 from kb.knowledge.names import CONTENT
-from kb.knowledge.write import numbers
+from kb.knowledge.write import dropped, numbers
 from kb.store.files import content, sweep
 from kb.store.git import checkout
 from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged
@@ -47,7 +47,7 @@ def publish(
         if kb.repository.head() != head:
             raise LostRace(head.ref)
         following.heed_marks(edited)
-        was_settled = fresh.is_settled(kb, head.oid)
+        was_settled, was_compared = fresh.is_settled(kb, head.oid), dropped.was_compared(kb)
         reserved = checkout.staged(kb.repository, head.oid, edited)
         owed = owed_files(kb)
         _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
@@ -58,6 +58,9 @@ def publish(
         _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
         _settle(kb, outcomes, changes)
         fresh.know(kb, tip)
+        dropped.remember(kb, head.oid, tip)
+        if was_compared:
+            dropped.set_compared(kb, following.stamp)
         if was_settled and all(outcome == CLEAN for outcome in outcomes.values()):
             fresh.settle(kb, tip, following.stamp)
         else:
@@ -96,6 +99,8 @@ def finish_following(kb: KnowledgeBase) -> bool:
         theirs = checkout.staged(repository, head, list(changes))
         outcomes = following.follow(changes, head, _not_published(theirs, changes))
     _owe(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
+    for old in sorted(set(owed.values()) - {head}):
+        dropped.remember(kb, old, head)
     return True
 
 

@@ -124,6 +124,11 @@ class Following:
     def _names(self, paths: Sequence[str]) -> bytes:
         return b"".join(os.fsencode(self._repository.full(path)) + b"\0" for path in paths)
 
+    def put_back(self, paths: Mapping[str, bool], commit: str) -> None:
+        """Let the index have *paths* as *commit* has them; True: so has the checkout; raise GitFailed or Busy."""
+        self._clean([path for path, is_clean in paths.items() if is_clean])
+        self._as_published([path for path, is_clean in paths.items() if not is_clean], commit)
+
     def leave(self) -> None:
         """Let go of the index."""
         self._update_index.ended()

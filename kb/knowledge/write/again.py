@@ -1,0 +1,31 @@
+"""Commit again what a person's commit has undone because git's index had dropped it; see `dropped`."""
+
+from __future__ import annotations
+
+from kb.knowledge.names import CONTENT
+from kb.knowledge.write import dropped
+from kb.knowledge.write.publish import publish
+from kb.store.git.repository import Head, Move, message
+from kb.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+
+def commit_again(kb: KnowledgeBase, head: Head) -> Head:
+    """Commit again what was undone in *head* and return what is checked out then; to be called under the lock.
+
+    Raise LostRace where somebody else moves the branch meanwhile.
+    """
+    changes = dropped.taken_out(kb)
+    if not changes:
+        return head
+    subject = "Put back what a git command beside kb had dropped"
+    body = "\n".join(f"- {path}" for path in sorted(changes))
+    with kb.state.stage() as stage:
+        files = {path: now for path, (_, now) in changes.items()}
+        commit = kb.repository.build(head.oid, files, message(subject, body, {"Kb-Op": "restored"}), stage=stage)
+    publish(kb, head, [Move(head.ref, commit, head.oid)], changes, f"kb: {subject}")
+    there = kb.repository.files(commit, CONTENT)
+    dropped.note_put_back(kb, [(path, there.get(path, "")) for path in changes])
+    return head._replace(oid=commit)

@@ -1,0 +1,228 @@
+"""What kb has published stays in git's index, whatever a git command that ran beside it writes back."""
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from clones import decision, one
+from conftest import Clock, git
+
+from kb.knowledge import KnowledgeBase
+
+
+@contextmanager
+def index_written_back(root: Path) -> Iterator[None]:
+    """Do what `git stash push -- PATH` and `git merge` do that read the index before and write it after the block."""
+    index = root / ".git" / "index"
+    before = root.parent / "index-as-it-was"
+    shutil.copy(index, before)
+    yield
+    os.replace(before, index)
+
+
+def in_index(root: Path, path: str) -> str:
+    """Return the object that git's index has for *path*; "" for none."""
+    return "".join(git(root, "ls-files", "-s", "--", path).split()[1:2])
+
+
+def in_commit(root: Path, path: str) -> str:
+    """Return the object that the last commit has for *path*; "" for none."""
+    return "".join(git(root, "ls-tree", "HEAD", "--", path).split()[2:3])
+
+
+@pytest.mark.parametrize("call", ["write", "search", "check"])
+def test_a_new_record_is_back_in_the_index_after_the_next_call(
+    kb: KnowledgeBase, root: Path, clock: Clock, call: str
+) -> None:
+    one(kb, decision(0))
+    with index_written_back(root):
+        path = one(kb, decision(1)).path
+    assert in_index(root, path) == ""
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        if call == "write":
+            one(other, decision(2))
+        elif call == "search":
+            other.recall("deadlines")
+        else:
+            other.check()
+    assert in_index(root, path) == in_commit(root, path) != ""
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_the_next_commit_of_a_person_keeps_the_record(kb: KnowledgeBase, root: Path) -> None:
+    (root / "code.txt").write_text("a\n")
+    git(root, "add", "code.txt")
+    git(root, "commit", "-qm", "Their work")
+    with index_written_back(root):
+        path = one(kb, decision(0)).path
+    kb.records()
+    (root / "code.txt").write_text("b\n")
+    git(root, "commit", "-qam", "More of it")
+    assert in_commit(root, path)
+
+
+def test_what_was_added_to_a_record_is_put_back_too(kb: KnowledgeBase, root: Path) -> None:
+    path = one(kb, decision(0, session="s1", host="test")).path
+    with index_written_back(root):
+        fact = "The deadline of the nightly export is two hours."
+        assert one(kb, decision(0, why=fact, session="s2", host="test")).verdict == "appended"
+    assert in_index(root, path) != in_commit(root, path)
+    kb.records()
+    assert in_index(root, path) == in_commit(root, path)
+
+
+def test_a_file_edited_meanwhile_keeps_its_edit(kb: KnowledgeBase, root: Path) -> None:
+    with index_written_back(root):
+        path = one(kb, decision(0)).path
+    with (root / path).open("a") as file:
+        file.write("\nMy own words.\n")
+    kb.records()
+    assert in_index(root, path) == in_commit(root, path)
+    assert (root / path).read_text().endswith("\nMy own words.\n")
+
+
+def test_the_person_is_told_once(kb: KnowledgeBase, root: Path) -> None:
+    with index_written_back(root):
+        path = one(kb, decision(0)).path
+    told, silent = one(kb, decision(1)), one(kb, decision(2))
+    assert [path in reason for reason in told.reasons].count(True) == 1
+    assert not any(path in reason for reason in silent.reasons)
+
+
+@pytest.mark.parametrize("words", [["-a"], []])
+def test_what_a_commit_has_taken_out_is_committed_again(kb: KnowledgeBase, root: Path, words: list[str]) -> None:
+    """No call of kb's came between the git command that dropped the record and the commit that deleted it."""
+    one(kb, decision(0))
+    with index_written_back(root):
+        path = one(kb, decision(1)).path
+    (root / "code.txt").write_text("a\n")
+    git(root, "add", "code.txt")
+    git(root, "commit", "-qm", "Their work", *words)
+    assert in_commit(root, path) == ""
+    told = one(kb, decision(2))
+    assert in_commit(root, path) == in_index(root, path) != ""
+    assert any(path in reason for reason in told.reasons)
+    assert git(root, "status", "--porcelain") == ""
+    assert kb.check() == []
+
+
+def removed(root: Path, path: str) -> None:
+    git(root, "rm", "-q", path)
+    git(root, "commit", "-qm", "Remove")
+
+
+def reverted(root: Path, path: str) -> None:
+    git(root, "revert", "--no-edit", "HEAD")
+
+
+def reset(root: Path, path: str) -> None:
+    git(root, "reset", "-q", "--soft", "HEAD~1")
+    git(root, "reset", "-q")
+
+
+@pytest.mark.parametrize("act", [removed, reverted, reset])
+def test_what_a_person_has_taken_out_is_not_committed_again(kb: KnowledgeBase, root: Path, act: object) -> None:
+    one(kb, decision(0))
+    path = one(kb, decision(1)).path
+    act(root, path)  # type: ignore[operator]
+    one(kb, decision(2))
+    assert in_commit(root, path) == ""
+
+
+# -- what a person does stays done ----------------------------------------------------------------
+
+
+def deleted(root: Path, path: str) -> None:
+    git(root, "rm", "-q", path)
+
+
+def older_staged(root: Path, path: str) -> None:
+    git(root, "checkout", "-q", "HEAD~1", "--", path)
+
+
+def edit_staged(root: Path, path: str) -> None:
+    with (root / path).open("a") as file:
+        file.write("\nMine.\n")
+    git(root, "add", path)
+
+
+@pytest.mark.parametrize("act", [deleted, older_staged, edit_staged])
+def test_what_a_person_has_staged_stays_staged(kb: KnowledgeBase, root: Path, act: object) -> None:
+    path = one(kb, decision(0, session="s1", host="test")).path
+    one(kb, decision(0, why="The deadline of the nightly export is two hours.", session="s2", host="test"))
+    act(root, path)  # type: ignore[operator]
+    before = git(root, "status", "--porcelain"), in_index(root, path)
+    kb.records()
+    one(kb, decision(1))
+    assert (git(root, "status", "--porcelain"), in_index(root, path)) == before
+
+
+def test_a_path_that_is_taken_out_again_stays_out_and_is_named(kb: KnowledgeBase, root: Path) -> None:
+    """`git rm --cached` leaves what a git command leaves that wrote an old index back."""
+    path = one(kb, decision(0)).path
+    git(root, "rm", "-q", "--cached", path)
+    kb.records()
+    assert in_index(root, path)
+    git(root, "rm", "-q", "--cached", path)
+    kb.records()
+    one(kb, decision(1))
+    assert in_index(root, path) == ""
+    assert [(finding.rule, finding.severity) for finding in kb.check() if finding.path == path] == [
+        ("index", "warning")
+    ]
+
+
+def test_an_index_as_kb_left_it_is_not_compared(kb: KnowledgeBase, root: Path, tmp_path: Path, clock: Clock) -> None:
+    """A hook pays for this only when somebody else has written the index."""
+    one(kb, decision(0))
+    kb.records()
+    log = tmp_path / "commands"
+    shim = tmp_path / "bin" / "git"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shutil.which("git")} "$@"\n')
+    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
+    path = f"{shim.parent}:{os.environ['PATH']}"
+    with KnowledgeBase(str(root), {**os.environ, "PATH": path}, clock) as other:
+        before = os.environ["PATH"]
+        os.environ["PATH"] = path
+        try:
+            other.records()
+        finally:
+            os.environ["PATH"] = before
+    assert "diff-files" in log.read_text()
+    assert "diff-index" not in log.read_text() and "cat-file" not in log.read_text()
+
+
+# -- with git itself ------------------------------------------------------------------------------
+
+
+def test_a_stash_of_a_path_that_was_held_up(kb: KnowledgeBase, root: Path, clock: Clock, tmp_path: Path) -> None:
+    """The filter of a large file holds `git stash push -- PATH` up after it has read the index, as git-lfs would."""
+    waits, goes_on = tmp_path / "waits", tmp_path / "goes-on"
+    slow = f"sh -c 'touch {waits}; while [ ! -e {goes_on} ]; do sleep 0.02; done; cat'"
+    (root / ".gitattributes").write_text("*.bin filter=slow\n")
+    (root / "large.bin").write_text("x\n")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "A large file")
+    (root / "large.bin").write_text("y\n")
+    stash = subprocess.Popen(
+        ["git", "-c", f"filter.slow.clean={slow}", "-c", "filter.slow.smudge=cat", "stash", "push", "-q", "--",
+         "large.bin"], cwd=root,
+    )  # fmt: skip
+    try:
+        while not waits.exists():
+            assert stash.poll() is None
+        with KnowledgeBase(str(root), os.environ, clock) as other:
+            verdict = one(other, decision(0))
+    finally:
+        goes_on.touch()
+        stash.wait()
+    if verdict.spooled:
+        assert kb.land()
+    path = kb.records()[0].path
+    assert in_index(root, path) == in_commit(root, path) != ""
