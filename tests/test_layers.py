@@ -39,6 +39,7 @@ GROUND += [
     "fences",
     "untrusted",
     "orders",
+    "prompts",
     "jsontext",
     "tomltext",
     "settingsfile",

@@ -11,6 +11,7 @@ from kb.decision import Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
 from kb.hosts.deadline import Late
 from kb.knowledge import KnowledgeBase, failures
+from kb.prompts import persons_words
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -97,10 +98,24 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing."""
+    """Answer a prompt with what the knowledge base has on it, and say when the context fills up; mostly nothing.
+
+    What a host or another agent has put into it is no word of the person; a prompt that is nothing else begins no turn.
+    """
+    payload = {**payload, "prompt": persons_words(_text(payload, "prompt")).strip()}
+    if not payload["prompt"]:
+        return _goes_on(kb, payload)
     if said := _asked(kb, payload):
         return said
     return joined(*(look(kb, payload) for look in AT_PROMPT))
+
+
+def _goes_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Note that the turn goes on under the name that the host gave to a prompt of nobody's."""
+    from kb.knowledge.guard.turns import go_on
+
+    go_on(kb, _text(payload, "session_id"), _text(payload, "prompt_id"))
+    return Decision()
 
 
 def _lit_at_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from kb.patterns import regex
+from kb.prompts import persons_words, split_element, without_injected
 from kb.sessions import foreign
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -33,11 +33,6 @@ KNOWN_TYPES = frozenset({
 })  # fmt: skip
 """Record types seen in the field that need no counting as unknown."""
 
-_WRAPPER = regex(
-    r"\s*(?:<(?:command-|local-command-|system-reminder|task-notification|bash-|user-prompt-submit-hook|ide_)"
-    r"|\[Request interrupted|Caveat: The messages below were generated)"
-)
-_HOST_TAGS = ("system-reminder", "ide_selection", "ide_opened_file", "ide_diagnostics")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -144,34 +139,15 @@ def asked(message: Message) -> str:
     if message.origin == HUMAN:
         return "\n".join(said(message)).strip()
     if message.origin == WRAPPER:
-        return "\n".join(_split(text, "command-args")[1].strip() for text in message.texts).strip()
+        return "\n".join(split_element(text, "command-args")[1].strip() for text in message.texts).strip()
     return ""
 
 
 def said(message: Message) -> tuple[str, ...]:
     """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
-    if message.origin not in (HUMAN, AGENT):
-        return ()
-    return tuple(_without_reminders(text) for text in message.texts)
-
-
-def _without_reminders(text: str) -> str:
-    for tag in _HOST_TAGS:
-        if f"</{tag}>" in text:
-            text = _split(text, tag)[0]
-    return text
-
-
-def _split(text: str, tag: str) -> tuple[str, str]:
-    """Return what stands outside and inside the *tag* elements of *text*, each piece on lines of its own."""
-    outside: list[str] = []
-    inside: list[str] = []
-    at = 0
-    while (start := text.find(f"<{tag}>", at)) >= 0 and (end := text.find(f"</{tag}>", start)) >= 0:
-        outside.append(text[at:start])
-        inside.append(text[start + len(tag) + 2 : end])
-        at = end + len(tag) + 3
-    return "\n\n".join([*outside, text[at:]]), "\n\n".join(inside)
+    if message.origin == HUMAN:
+        return tuple(persons_words(text) for text in message.texts)
+    return tuple(without_injected(text) for text in message.texts) if message.origin == AGENT else ()
 
 
 def _found(data: bytes, after: int) -> tuple[list[tuple[int, dict[str, Any]]], list[Skipped], int]:
@@ -234,7 +210,7 @@ def messages_of(record: Mapping[str, Any], number: int) -> Iterator[Message]:
     attachment = record.get("attachment")
     if kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":
         texts = _texts(attachment.get("prompt"))
-        if texts and not all(_WRAPPER.match(text) for text in texts):
+        if any(_is_typed(text) for text in texts):
             yield Message(number, time, "user", HUMAN, texts)
         return
     if kind not in ("user", "assistant"):
@@ -252,7 +228,7 @@ def messages_of(record: Mapping[str, Any], number: int) -> Iterator[Message]:
     results = tuple(_results(content, number))
     origin = _origin(record, texts, bool(results))
     if origin == HUMAN:
-        texts = tuple(text for text in texts if not _WRAPPER.match(text))
+        texts = tuple(text for text in texts if _is_typed(text))
     if texts or results:
         yield Message(number, time, "user", origin, texts, (), results)
 
@@ -264,9 +240,14 @@ def _origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool
         return SUMMARY
     if record.get("isMeta") is True:
         return META
-    if all(_WRAPPER.match(text) for text in texts):
+    if not any(_is_typed(text) for text in texts):
         return WRAPPER
     return DELEGATED if record.get("isSidechain") is True else HUMAN
+
+
+def _is_typed(text: str) -> bool:
+    """Return whether some of *text* was typed by a person."""
+    return bool(persons_words(text).strip())
 
 
 def _texts(content: object) -> tuple[str, ...]:

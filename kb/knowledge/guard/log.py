@@ -22,6 +22,8 @@ QUIET = "guard.json"
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
 PROMPT, READ, QUOTED, NOTICED, MOMENT, SAID = "prompt", "read", "quoted", "noticed", "moment", "said"
+GOES_ON = "goes-on"
+"""The name of a prompt that no person wrote, under which the turn goes on."""
 
 
 class Log:
@@ -61,6 +63,10 @@ class Log:
     def ever(self, word: str) -> list[str]:
         """Return the values of *word* in this session."""
         return [value for name, value in self.rows if name == word]
+
+    def is_prompt(self, name: str) -> bool:
+        """Return whether *name* is what the host calls the turn that goes on, or where it named none."""
+        return not self.prompt or name in (self.prompt, *self.here(GOES_ON))
 
     def begin(self, prompt: str = "") -> None:
         """Begin a prompt: what was read for the one before does not count."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from kb.guarding import proposals as rules
-from kb.knowledge.guard.log import MOMENT, SAID, Log
+from kb.knowledge.guard.log import GOES_ON, MOMENT, SAID, Log
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING
 
@@ -32,6 +32,12 @@ def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "") -> Told 
     from kb.knowledge.proposals import answered
 
     return answered(kb, session, said)
+
+
+def go_on(kb: KnowledgeBase, session: str, name: str) -> None:
+    """Let the turn go on under the *name* of a prompt that no person wrote: what was read for it still counts."""
+    if session and name:
+        Log(kb, session).add(GOES_ON, name)
 
 
 def notice(kb: KnowledgeBase, log: Log, prompt: str) -> None:

@@ -57,7 +57,7 @@ def ruled(kb: KnowledgeBase, seen: Seen) -> Decision:
     ground = grounds(kb, seen.folder)
     call = _with_patches(call, ground)
     log = Log(kb, seen.session)
-    if seen.prompt and log.prompt and seen.prompt != log.prompt:
+    if seen.prompt and not log.is_prompt(seen.prompt):
         log.begin(seen.prompt)
     _remember(call, ground, log)
     refused = _refused(kb, seen, call, ground)
