@@ -30,7 +30,7 @@ class Decision(NamedTuple):
     updated_note: str = ""
     """What the model is told of these changes where the host makes them."""
     unasked: str = ""
-    """The next step of the agent where the person is to be asked and the host cannot ask."""
+    """The reason with the next step, where the person is to be asked and the host cannot ask: then it denies."""
 
     @property
     def told_model(self) -> str:
@@ -40,7 +40,7 @@ class Decision(NamedTuple):
     @property
     def refusal(self) -> str:
         """Why the call is not made, where the host denies what the person is to be asked about."""
-        return " ".join(filter(None, (self.reason, self.unasked if self.permission == ASK else "")))
+        return (self.unasked if self.permission == ASK else "") or self.reason
 
     @property
     def told_person(self) -> str:
@@ -70,5 +70,5 @@ def joined(*decisions: Decision) -> Decision:
         inputs[-1] if inputs else None,
         outputs[-1] if outputs else None,
         "\n".join(one.updated_note for one in decisions if one.updated_note),
-        next((one.unasked for one in decisions if one.unasked and one.permission == permission), ""),
+        "\n".join(one.unasked or one.reason for one in decisions if one.reason and one.permission == permission),
     )

@@ -1657,8 +1657,8 @@ GUARDING: dict[str, str] = {
     "kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no": (
         "kb：“{words}”只能由用户来说。下一步：请用户回复 mb:write 或 mb:no"
     ),
-    "Next: ask the person to do it; this agent program cannot ask for kb": (
-        "下一步：请用户本人来做；这个智能体程序不能替 kb 询问"
+    "{why}. Next: ask the person to do it; this agent program cannot ask for kb": (
+        "{why}。下一步：请用户本人来做；这个智能体程序不能替 kb 询问"
     ),
     "kb: {path} holds the settings of the knowledge base, its guard among them": (
         "kb：{path} 是知识库的设置，守卫的设置也在其中"

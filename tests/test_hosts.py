@@ -265,14 +265,14 @@ def test_the_events_a_host_is_asked_for_are_events_it_has(host: str) -> None:
 # -- what was seen inside running hosts ------------------------------------------------------------
 
 
-ASKED = Decision("ask", "kb: kb.toml holds the settings", unasked="Next: ask the person to do it")
+ASKED = Decision("ask", "kb: kb.toml holds the settings", unasked="kb: settings. Next: ask the person")
 
 
 @pytest.mark.parametrize("host", ["codex", "gemini", "cursor", "opencode"])
 def test_where_nobody_can_be_asked_the_call_is_denied_with_the_next_step(host: str) -> None:
     answer = json.loads(module(host).rendered("PreToolUse", ASKED, {}))
     permission, reason = DENIED[host](answer)
-    assert (permission, reason) == ("deny", f"{ASKED.reason} {ASKED.unasked}")
+    assert (permission, reason) == ("deny", ASKED.unasked)
 
 
 @pytest.mark.parametrize("host", ["claude", "copilot"])

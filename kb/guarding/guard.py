@@ -42,11 +42,10 @@ class Words(NamedTuple):
         """Return the ruling as what a host is answered."""
         if not self.reason:
             return Decision()
-        unasked = _UNASKED.in_language(language) if self.permission == ASK else ""
-        return Decision(self.permission, self.reason.in_language(language), unasked=unasked)
-
-
-_UNASKED = say("Next: ask the person to do it; this agent program cannot ask for kb")
+        if self.permission != ASK:
+            return Decision(self.permission, self.reason.in_language(language))
+        unasked = say("{why}. Next: ask the person to do it; this agent program cannot ask for kb", why=self.reason)
+        return Decision(ASK, self.reason.in_language(language), unasked=unasked.in_language(language))
 
 
 def unread(mode: str, risk: Level, step: Said | None) -> Words:

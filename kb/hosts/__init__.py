@@ -83,6 +83,8 @@ def _heard(word: str, host: ModuleType | None, name: str) -> int:
     if not isinstance(given, dict):
         return _nothing(host, event, "the payload is not a JSON object")
     payload = _ours(host, name, event, given) if host else given
+    if payload is None:
+        return _nothing(host, event, "", given)
     folder = payload.get("cwd")
     root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else _here(), os.environ)
     if root is None or says_nothing(event, payload, root):
@@ -90,9 +92,14 @@ def _heard(word: str, host: ModuleType | None, name: str) -> int:
     return _called(event, payload, root, host, given)
 
 
-def _ours(host: ModuleType, name: str, event: str, given: dict[str, object]) -> dict[str, object]:
-    """Return the payload in kb's fields. Two hosts may give their sessions the same id: kb's names the host."""
-    payload: dict[str, object] = host.ours(event, given)
+def _ours(host: ModuleType, name: str, event: str, given: dict[str, object]) -> dict[str, object] | None:
+    """Return the payload in kb's fields; None where the event is nothing to kb.
+
+    Two hosts may give their sessions the same id: kb's names the host.
+    """
+    payload: dict[str, object] | None = host.ours(event, given)
+    if payload is None:
+        return None
     session = payload.get("session_id")
     return {**payload, "host": name, "session_id": f"{session}-{name}" if session else ""}
 

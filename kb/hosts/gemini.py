@@ -52,17 +52,16 @@ def entry(command: str, timeout: int) -> dict[str, Any]:
     return {"type": "command", "name": "kb", "command": command, "timeout": timeout * 1000}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload in kb's fields."""
+def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the payload in kb's fields; None for a compression that may not take place."""
+    if event == "PreCompact" and payload.get("trigger") == "auto":
+        return None
     name, given = tools.known(tools.GEMINI, payload.get("tool_name"), payload.get("tool_input"))
     if name == "Read":
         given.setdefault("limit", _READ_AT_ONCE)
     response = payload.get("tool_response")
     content = response.get("llmContent", response) if isinstance(response, dict) else response
-    made = {**payload, "tool_name": name, "tool_input": given, "tool_response": content}
-    if event == "PreCompact":
-        made["compacting"] = payload.get("trigger") != "auto"
-    return made
+    return {**payload, "tool_name": name, "tool_input": given, "tool_response": content}
 
 
 def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:

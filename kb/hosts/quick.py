@@ -29,8 +29,6 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
     """Tell whether *event* can be answered with nothing right away."""
     if event == "UserPromptSubmit":
         return not str(payload.get("prompt") or "").strip()
-    if event == "PreCompact":
-        return payload.get("compacting") is False
     if event == "PreToolUse":
         usual = not os.path.exists(os.path.join(root, SETTINGS))
         return not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
