@@ -823,6 +823,17 @@ DOORS: dict[str, str] = {
     "--orchestrator is for opencode": "--orchestrator 只用于 opencode",
     "that is for kb to learn; nothing is lost by it": "这需要 kb 以后学会；没有丢失任何内容",
     "hooks are switched off in {path}": "钩子在 {path} 中被关闭",
+    "codex does not run kb's hooks at {events}: they are not trusted, or changed since": (
+        "codex 不运行 kb 在 {events} 上的钩子：它们未被信任，或信任之后又改过"
+    ),
+    "start codex and trust them where it says that hooks need review": (
+        "启动 codex，在它提示钩子需要审查（Hooks need review）时选择信任"
+    ),
+    "codex runs them only after you have trusted them: start codex and answer “Hooks need review”; until then, and in "
+    "codex exec, it runs none and says nothing": (
+        "codex 只运行您信任过的钩子：请启动 codex 并回答 “Hooks need review”；在此之前（包括 codex exec）它一个也不运行，"
+        "也不提示"
+    ),
     "{n} lines run: {lines}": "运行了 {n} 行：{lines}",
     "records in the sessions of late that kb does not know: {names}": "最近的会话中有 kb 不认识的记录：{names}",
     "no hooks are installed; known hosts: {hosts}": "没有安装钩子；已知的宿主：{hosts}",

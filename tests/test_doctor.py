@@ -336,8 +336,9 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
         path = host.settings_file("", environment)
         settingsfile.apply(install.installation(host, path, calls, environment), environment)
     outcomes = examined(filled, environment)
-    assert all(name in str(outcomes["hooks"].said) for name in names)
+    assert "codex does not run" in str(outcomes["hooks"].said), "nobody has trusted them there"
     told = str(outcomes["hook line"].said)
+    assert all(f"@{name} " in told for name in names)
     assert re.search(r"stop@gemini \d+ ms {…}", told) and re.search(r"messages@opencode \d+ ms(,|$)", told)
     Path(calls).write_text("#!/bin/sh\ncat >/dev/null; echo no json\n")
     assert "no JSON object" in str(examined(filled, environment)["hook line"].said)

@@ -61,6 +61,18 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestr
         nothing=say("the hooks stand in {path} already", path=path),
         done=say("hooks written to {path}", path=path),
     )
+    if not (dry_run or orchestrators):
+        _tell_of_trust(host, path)
+
+
+def _tell_of_trust(host: str, path: str) -> None:
+    """Say that Codex runs no hook before the person has trusted it, unless it is trusted already."""
+    from kb.hosts import codextrust
+
+    if host == "codex" and codextrust.untrusted(path, os.environ):
+        said = say("codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
+                   "until then, and in codex exec, it runs none and says nothing")  # fmt: skip
+        click.echo(said.in_language(language_in_use()), err=True)
 
 
 @command.command("uninstall", short_help="Take the hooks out.")

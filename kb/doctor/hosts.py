@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
-from kb.hosts import EVENTS, HOSTS, install
+from kb.hosts import EVENTS, HOSTS, codextrust, install
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.session.keeping import unknown_records
@@ -85,7 +85,16 @@ def hooks(place: Place) -> Found:
     if off := [path for path in install.switched_off(place.folder, place.environment) if "codex" in found]:
         said = say("hooks are switched off in {path}", path=off[0])
         return Found(NOTE, said, say("set hooks = true under [features] there"))
+    if "codex" in found and (untrusted := _untrusted_in_codex(place)):
+        said = say("codex does not run kb's hooks at {events}: they are not trusted, or changed since",
+                   events=", ".join(untrusted))  # fmt: skip
+        return Found(NOTE, said, say("start codex and trust them where it says that hooks need review"))
     return Found(OK, say("installed for {hosts}", hosts=", ".join(found)))
+
+
+def _untrusted_in_codex(place: Place) -> list[str]:
+    files = install.settings_files("codex", place.folder, place.environment)
+    return list(dict.fromkeys(event for path in files for event in codextrust.untrusted(path, place.environment)))
 
 
 class _Run(NamedTuple):

@@ -118,7 +118,7 @@ def hooks_in(host: ModuleType, path: str) -> list[Hook]:
         every = wanted(host, program) if program else []
         return [hook._replace(timeout=seconds[hook.event]) for hook in every if hook.event in seconds]
     text = _text(host, content(path) or b"", path)
-    return [hook for _, _, _, hook in _ours(text)] if text.strip() else []
+    return [hook for _, _, _, hook in ours_in(text)] if text.strip() else []
 
 
 def _text(host: ModuleType, data: bytes, path: str) -> str:
@@ -151,7 +151,7 @@ def _loaded(text: str) -> dict[str, Any]:
     return settings
 
 
-def _ours(text: str) -> list[tuple[str, int, int, Hook]]:
+def ours_in(text: str) -> list[tuple[str, int, int, Hook]]:
     """Return kb's hooks as (event, number of the group, number in the group or -1 where there are none, hook)."""
     found = []
     for event, groups in _loaded(text).get("hooks", {}).items():
@@ -210,7 +210,7 @@ def with_hooks(host: ModuleType, text: str, hooks: list[Hook]) -> str:
 
 def without_hooks(text: str) -> str:
     """Return the settings *text* without kb's hooks, and without what held nothing else."""
-    while text.strip() and (ours := _ours(text)):
+    while text.strip() and (ours := ours_in(text)):
         event, number, place, _ = ours[-1]
         text = _without(text, event, number, place)
     return text
@@ -247,7 +247,7 @@ def installation(
         return plugin.opencode_file(path, PART, plugin.opencode_text(program, [hook.event for hook in hooks]))
     before = content(path)
     text = _text(host, before or b"", path)
-    if text.strip() and sorted(hook for _, _, _, hook in _ours(text)) == sorted(hooks):
+    if text.strip() and sorted(hook for _, _, _, hook in ours_in(text)) == sorted(hooks):
         return Change(path, before, before, PART)
     is_known, origin = original(path, PART, before, environment)
     if not is_known:
@@ -262,7 +262,7 @@ def removal(host: ModuleType, path: str, environment: Mapping[str, str]) -> Chan
         return plugin.opencode_file(path, PART, None)
     before = content(path)
     text = _text(host, before or b"", path)
-    if before is None or not text.strip() or not _ours(text):
+    if before is None or not text.strip() or not ours_in(text):
         return Change(path, before, before, PART)
     is_known, origin = original(path, PART, before, environment)
     return Change(path, before, origin if is_known else _proved(host, before, path, without_hooks(text), 0), PART)
@@ -271,7 +271,7 @@ def removal(host: ModuleType, path: str, environment: Mapping[str, str]) -> Chan
 def _proved(host: ModuleType, origin: bytes | None, path: str, text: str, hooks: int) -> bytes:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
     others = _others(_text(host, origin or b"", path))
-    if len(_ours(text)) != hooks or _others(text) not in (others, {**host.TOP, **others}):
+    if len(ours_in(text)) != hooks or _others(text) not in (others, {**host.TOP, **others}):
         raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=MEND)
     return encoded(text, origin)
 
