@@ -73,3 +73,19 @@ class NeedsPerson(KbError):
     """Only a person may go on from here."""
 
     exit_code = 5
+
+
+class Overtaken(NeedsPerson):
+    """A text was changed by somebody else while a person had it open, and both changed the same lines."""
+
+    def __init__(
+        self, message: Said | str, *, hint: Said | str = "", path: str = "", marked: bytes = b"", seen: bytes = b"",
+        committed: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """Say *message*; *marked* has both versions between marks, and is an edit of *seen*, of which the tip had
+        *committed*.
+        """
+        super().__init__(message, hint=hint, path=path)
+        self.marked = marked
+        self.seen = seen
+        self.committed = committed

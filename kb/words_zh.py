@@ -793,6 +793,12 @@ DOORS: dict[str, str] = {
     "not found": "找不到",
     "edit again?": "再次编辑？",
     "what you wrote is kept in {path}": "你写的内容保存在 {path}",
+    "what was typed before was never committed: {path}; take over what holds, then delete it": (
+        "先前输入的内容从未提交：{path}；取用仍然成立的内容，然后删除它"
+    ),
+    "somebody has changed the same lines while this was open in the editor": "在编辑器打开期间，有人改了同样的行",
+    "both versions stand in it between marks; write what holds": "两个版本都以标记标出；请写下成立的内容",
+    "the file was taken away while it was open in the editor": "在编辑器打开期间，该文件被移走了",
     "reading": "读取",
     "writing": "写入",
     "(default: {default})": "（默认：{default}）",
@@ -1030,6 +1036,9 @@ DOORS: dict[str, str] = {
     "nothing was set aside": "没有被搁置的内容",
     "{n} spooled files could not be written: {path}": "{n} 个暂存文件无法写入：{path}",
     "read the file, save what it holds by hand, and delete it": "读该文件，手工保存其内容，再删除它",
+    "nothing typed in kb edit is left over": "kb edit 中输入的内容都已提交",
+    "{n} texts typed in kb edit were never committed: {path}": "{n} 份在 kb edit 中输入的内容从未提交：{path}",
+    "take over what holds: kb edit; then delete the file": "取用仍然成立的内容：kb edit；然后删除该文件",
     "{n} sessions left something more than 30 days ago": "{n} 个会话在 30 天前留下了残余",
     "no hook has failed": "没有钩子失败过",
     "what failed has gone well since; last {event} at {time}": "失败过的钩子此后都已正常；最近一次是 {event}，{time}",

@@ -112,3 +112,21 @@ def test_a_damaged_record_is_not_touched(kb: KnowledgeBase, root: Path, damage: 
     assert path.read_text() == before and git(root, "rev-parse", "HEAD") == head
     assert kb.records() == []
     assert [problem.path for problem in kb.broken()] == [str(path.relative_to(root))]
+
+
+def test_an_open_review_keeps_what_another_session_proposed(kb: KnowledgeBase, root: Path) -> None:
+    path = one(kb, FASTAPI).path
+    by_hand(root, path, "uses FastAPI.", "uses FastAPI, I say.")
+    by_hand(root, path, "Callers give up after half a second anyway.", "Callers give up, I say.")
+    first = one(kb, update("The backend of the whole shop uses FastAPI 0.110 everywhere.", why="", session="s8"))
+    other = one(
+        kb, update("", why="The measured clients of the whole shop give up at once, in every region.", session="s9")
+    )
+    assert other.branch == first.branch, "what can be merged is one review"
+    text = git(root, "show", f"{first.branch}:{path}")
+    assert "0.110" in text and "give up at once" in text
+    third = one(kb, update("The backend of the whole shop uses FastAPI 0.111 only.", why="", session="s9"))
+    assert third.branch == first.branch + "-2"
+    assert "0.110" in git(root, "show", f"{first.branch}:{path}") and len(kb.reviews()) == 2
+    fourth = one(kb, update("The backend of the whole shop uses FastAPI 0.112 only.", why="", session="s9"))
+    assert fourth.branch == third.branch, "a session may change its mind"

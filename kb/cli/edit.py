@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
 
 import click
 
 from kb.cli.door import scope_option, with_kb
-from kb.cli.prints import show_verdicts
-from kb.errors import KbError
-from kb.patterns import regex
+from kb.cli.prints import show_verdicts, warn
+from kb.errors import KbError, Overtaken
+from kb.front import decode
+from kb.knowledge.write import drafts
 from kb.record import Record, Verdict
-from kb.text import slugify
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-
-_ID = regex(r"[A-Z]{1,3}[0-9]{3,9}")
+    from kb.knowledge.write.drafts import Draft
 
 
 @click.command(short_help="Edit a record in your editor.")
@@ -28,47 +25,68 @@ _ID = regex(r"[A-Z]{1,3}[0-9]{3,9}")
 @scope_option
 @with_kb
 def command(kb: KnowledgeBase, name: str, scope: str) -> None:
-    """Edit a record in $EDITOR; it is checked on saving and opened again at the error."""
+    """Edit a record in $EDITOR; it is checked on saving and opened again at the error.
+
+    What others commit meanwhile stays. What you type lies under .kb/edits/ until it is committed.
+    """
     record = kb.record(name, scope=scope)
-    text = opened = kb.text(record)
-    place = ""
+    _name_left(kb, record)
+    opened = kb.text(record)
+    draft = drafts.begin_draft(kb, record, opened)
+    try:
+        verdict = _edited(kb, record, draft, opened)
+    except BaseException:
+        _leave(kb, draft, opened)
+        raise
+    drafts.drop_draft(draft)
+    show_verdicts(kb, [verdict], as_json=False)
+
+
+def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str) -> Verdict:
+    """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
+    base, committed = opened, kb.repository.blob("HEAD", record.path)
     while True:
-        edited = click.edit(text, extension=".md", require_save=True)
-        if edited is None and not place:
-            show_verdicts(kb, [unchanged(record)], as_json=False)
-        text = text if edited is None else edited
+        click.edit(filename=draft.path)
         try:
-            verdict = kb.replace_text(record, text, opened=opened)
+            text = decode(drafts.read_draft(draft), os.path.basename(draft.path))
+            if text in (base, ""):
+                return unchanged(record)
+            return kb.replace_text(record, text, opened=base, committed=committed)
         except KbError as error:
-            place = keep(kb, record, text, place)
-            click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
-            for hint in (error.hint, kept := say("what you wrote is kept in {path}", path=place)):
-                if shown := kb.words(hint):
-                    click.echo(f"    → {shown}", err=True)
-            error.hint = kept
+            if isinstance(error, Overtaken) and error.marked:
+                drafts.write_draft(draft.path, error.marked.decode())
+                base, committed = error.seen.decode(), error.committed
+            _show(kb, error)
             if not click.confirm(kb.words(say("edit again?")), default=True, err=True):
+                error.hint = say("what you wrote is kept in {path}", path=draft.path)
                 raise
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(place)
-            show_verdicts(kb, [verdict], as_json=False)
 
 
-def keep(kb: KnowledgeBase, record: Record, text: str, place: str = "") -> str:
-    """Keep *text*, which cannot be written yet, in *place* or a new file of the state folder; return which."""
-    kb.state.made()
-    folder = kb.state.path("edits")
-    os.makedirs(folder, exist_ok=True)
-    own = record.id if _ID.fullmatch(record.id) else slugify(record.id)
-    names = (f"{own}-{number}.md" if number > 1 else f"{own}.md" for number in itertools.count(1))
-    place = place or next(path for name in names if not os.path.exists(path := os.path.join(folder, name)))
-    with open(place, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-    return place
+def _show(kb: KnowledgeBase, error: KbError) -> None:
+    click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
+    if hint := kb.words(error.hint):
+        click.echo(f"    → {hint}", err=True)
+
+
+def _leave(kb: KnowledgeBase, draft: Draft, opened: str) -> None:
+    """Keep what was typed and say where; a file in which nothing was typed goes."""
+    if drafts.read_draft(draft) in (opened.encode(), b""):
+        drafts.drop_draft(draft)
+        return
+    drafts.keep_draft(draft)
+    warn(kb, say("what you wrote is kept in {path}", path=draft.path))
+
+
+def _name_left(kb: KnowledgeBase, record: Record) -> None:
+    """Name what was typed into *record* before and never committed."""
+    for draft in drafts.left_drafts(kb):
+        if os.path.basename(draft.path).startswith((f"{record.id}.", f"{record.id}-")):
+            warn(kb, say("what was typed before was never committed: {path}; take over what holds, then delete it",
+                         path=draft.path))  # fmt: skip
 
 
 def unchanged(record: Record) -> Verdict:
-    """Return the verdict on a record whose editor was left without saving."""
+    """Return the verdict on a record whose editor was left without a change."""
     return Verdict(
         "unchanged", record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status)
     )

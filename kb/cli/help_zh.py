@@ -348,6 +348,9 @@ RECORDS_ZH: dict[str, str] = {
     "Edit a record in $EDITOR; it is checked on saving and opened again at the error.": (
         "用 $EDITOR 修改一条记录；保存时检查，有错则在出错处重新打开。"
     ),
+    "What others commit meanwhile stays. What you type lies under .kb/edits/ until it is committed.": (
+        "期间他人提交的内容保持不变。你输入的内容在提交之前保存在 .kb/edits/ 中。"
+    ),
     "Give a record another status, where the table of transitions allows it.": (
         "在状态转换表允许时改变一条记录的状态。"
     ),

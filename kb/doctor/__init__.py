@@ -21,6 +21,7 @@ from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import REVIEWS
 from kb.knowledge.session.running import leftovers
 from kb.knowledge.write import inbox
+from kb.knowledge.write.drafts import left_drafts
 from kb.record import Record
 from kb.store.git.command import run, scrubbed
 from kb.store.state import write_whole
@@ -231,6 +232,14 @@ def unreadable(place: Place) -> Found:
     return Found(FAILED, say("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))
 
 
+def edits(place: Place) -> Found:
+    """Look for what was typed in `kb edit` and never committed: the editor failed, or kb was killed."""
+    found = left_drafts(opened(place))
+    if not found:
+        return Found(OK, say("nothing typed in kb edit is left over"))
+    return Found(NOTE, say("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path))
+
+
 def sessions(place: Place) -> Found:
     """Count what sessions left that ended without a word."""
     kb = opened(place)
@@ -286,6 +295,7 @@ CHECKS: tuple[Check, ...] = (
     Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
     Check("queue", traces.queue, say("write something: the next write takes it along")),
     Check("set aside", unreadable, say("read the file, save what it holds by hand, and delete it")),
+    Check("edits", edits, say("take over what holds: kb edit; then delete the file")),
     Check("checkout", traces.checkout_follows, say("run: kb doctor --fix"), traces.let_follow),
     Check("leftovers", traces.leftovers, say("run: kb doctor --fix"), traces.clear_leftovers),
     Check("sessions", sessions, say("run: kb doctor --fix"), _clear_sessions),
@@ -299,7 +309,7 @@ CHECKS: tuple[Check, ...] = (
 
 NEED_KB = frozenset({
     "repository", "identity", "permissions", "locks", "refs", "driver", "queue", "leftovers", "checkout",
-    "state folder", "index", "records", "reviews", "inbox", "spool", "set aside", "sessions", "hook line",
+    "state folder", "index", "records", "reviews", "inbox", "spool", "set aside", "edits", "sessions", "hook line",
     "transcripts",
 })  # fmt: skip
 """The checks that ask the knowledge base."""

@@ -190,11 +190,11 @@ class KnowledgeBase:
 
         return confirm(self, name, scope=scope)
 
-    def replace_text(self, record: Record, text: str, *, opened: str) -> Verdict:
-        """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for no record."""
+    def replace_text(self, record: Record, text: str, *, opened: str, committed: bytes | None = None) -> Verdict:
+        """Commit *text*, made of *opened*, with what was committed since; raise Overtaken where both changed a line."""
         from kb.knowledge.life import replace_text
 
-        return replace_text(self, record, text, opened=opened)
+        return replace_text(self, record, text, opened=opened, committed=committed)
 
     # the inbox and the reviews
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
 
 from kb.checking.findings import Finding, Key, Source, Surroundings, Text, Versions
@@ -21,6 +21,7 @@ from kb.knowledge.session.archive import session_file
 from kb.knowledge.write.dropped import put_back_if_free, still_dropped
 from kb.patterns import regex
 from kb.record import FIXED_BY, GLOBAL, Record, Status
+from kb.store.files import content
 from kb.store.git.repository import Repository
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -66,7 +67,7 @@ def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) 
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
     findings = those([*found(everything), *staged(kb), *_dropped(kb)], below)
-    mended = fixes(findings, looked_at, lambda: ulid(kb.now())) if fix else {}
+    mended = _still_as_read(kb, looked_at, fixes(findings, looked_at, lambda: ulid(kb.now()))) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
     remember_mended(kb, mended)
@@ -78,6 +79,14 @@ def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:
     for path in still_dropped(kb):
         message = say("git's index does not have this file as it is committed: the next git commit undoes that")
         yield Finding("index", "warning", path, 1, message, say("keep it: git add {path}", path=path))
+
+
+def _still_as_read(kb: KnowledgeBase, read: Sequence[Source], mended: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return those of the *mended* files that nobody has changed since they were *read*: looking takes seconds."""
+    before = {source.path: source.data for source in read}
+    return {
+        path: data for path, data in mended.items() if content(os.path.join(kb.root, *path.split("/"))) == before[path]
+    }
 
 
 def those(findings: list[Finding], below: Sequence[str]) -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
 from kb import markdown
@@ -10,7 +9,6 @@ from kb.errors import KbError, UnknownId
 from kb.front import decode, newline
 from kb.kinds import section_labels
 from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
-from kb.store.files import content
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -194,11 +192,17 @@ def confirm(kb: KnowledgeBase, name: str, *, scope: str = "") -> Verdict:
     return alone(kb, step, f"Confirm [{named.id}] {named.title}", "confirmed")
 
 
-def replace_text(kb: KnowledgeBase, record: Record, text: str, *, opened: str) -> Verdict:
+def replace_text(
+    kb: KnowledgeBase, record: Record, text: str, *, opened: str, committed: bytes | None = None
+) -> Verdict:
     """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for what is no record.
 
-    Id, uid, kind and scope of a record do not change; a status moves only where it may.
+    What others have committed since stays: *committed* is the file in the tip when it was opened, where that is known.
+    Raise Overtaken where they changed the same lines. Id, uid, kind and scope of a record do not change; a status
+    moves only where it may.
     """
+    from kb.knowledge.write.typed import with_what_came
+
     data = _like(opened, text).encode()
     edited = markdown.read(data, record.path)
     _may_be(kb, record, edited)
@@ -209,16 +213,17 @@ def replace_text(kb: KnowledgeBase, record: Record, text: str, *, opened: str) -
         )
 
     def step(writing: Writing) -> Verdict:
-        before = writing.text_of(record.path)
-        if before == data:
+        tip = writing.text_of(record.path)
+        new = with_what_came(writing, record, opened.encode(), data, committed)
+        if tip == new.now:
             return writing.verdict("unchanged", record, [])
-        place = os.path.join(kb.root, *record.path.split("/"))
-        seen = before if content(place) != opened.encode() else opened.encode()
-        if before is not None and seen == before:
-            writing.put(record, before, data, "edited")
+        if tip not in (None, opened.encode()):
+            _may_be(kb, as_it_is(writing, record), markdown.read(new.now, record.path))
+        if tip is not None and tip == new.before:
+            writing.put(record, tip, new.now, "edited")
         else:
-            writing.change(record.path, seen, data, "edited", record)
-        return writing.verdict("updated", writing.reread(record.path), [])
+            writing.change(record.path, new.before, new.now, "edited", record)
+        return writing.verdict("updated", writing.reread(record.path), new.removed)
 
     return alone(kb, step, f"Edit [{edited.id}] {edited.title}", "edited")
 

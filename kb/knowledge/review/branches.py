@@ -10,6 +10,7 @@ from kb.front import decode, edit_front
 from kb.kinds import section_labels
 from kb.knowledge.names import REJECTED, REVIEWS
 from kb.knowledge.write.inbox import hold_uncommitted
+from kb.merging.record import merged
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.git.repository import Move, message
 from kb.text import slugify
@@ -140,17 +141,48 @@ def propose_text(
         if review.path == record.path and kb.repository.blob(review.tip, review.path) == text:
             why = say("a person has rejected this before, see {ref}", ref=review.branch)
             return writing.refused(candidate, [why, *reasons], say("talk to them; then: kb edit {id}", id=record.id))
-    branch = f"kb/review/{record.id}-update"
+    stem = f"kb/review/{record.id}-update"
     if record.scope != "global":
-        branch += "-" + slugify(record.scope.removeprefix("project/"))
-    known = next((plan for plan in _plans(writing) if plan.branch == branch), None)
-    plan = known or Plan(branch, "", record.path, record, (record.id,), "")
+        stem += "-" + slugify(record.scope.removeprefix("project/"))
+    plan, text = _plan_for_text(writing, stem, record, text, candidate)
     if plan.text(kb) != text:
         plan.changes[record.path] = text
         plan.say(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
         if plan not in writing.reviews:
             writing.reviews.append(plan)
     return _opened(writing, plan, reasons, ())
+
+
+def _plan_for_text(
+    writing: Writing, stem: str, record: Record, text: bytes, candidate: Candidate
+) -> tuple[Plan, bytes]:
+    """Return the review that takes *text*, and what it then has: with what it has now, where the two can be merged.
+
+    Where they cannot, the same session replaces what it has proposed; another one's gets a review of its own.
+    """
+    base = writing.text_of(record.path) or b""
+    for plan in _plans(writing):
+        if plan.path != record.path or not _numbered_name(stem, plan.branch):
+            continue
+        both = merged(base, plan.text(writing.kb), text, path=record.path)
+        if not both.conflicts:
+            return plan, both.data
+        if candidate.session and plan.tip and _sessions_on(writing, plan.tip) == {candidate.session}:
+            return plan, text
+    return Plan(_free_name(writing, stem), "", record.path, record, (record.id,), ""), text
+
+
+def _sessions_on(writing: Writing, tip: str) -> set[str]:
+    """Return the sessions that have written on the review whose last commit is *tip*; "" for whoever names none."""
+    form = "%x01%(trailers:key=Kb-Session,valueonly,separator=%x2C)"
+    out = writing.kb.repository.git("log", f"--format={form}", tip, f"^{writing.head.oid}")
+    return {row.strip() for row in out.decode("utf-8", "replace").split("\x01")[1:]}
+
+
+def _numbered_name(stem: str, branch: str) -> bool:
+    """Return whether *branch* is *stem*, or *stem* with a number."""
+    rest = branch.removeprefix(stem)
+    return branch.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
 
 
 def _heard_again(
@@ -183,7 +215,12 @@ def _plans(writing: Writing) -> Iterator[Plan]:
 
 
 def _free_branch(writing: Writing, record: Record) -> str:
-    stem = branch = f"kb/review/{record.id}-{slugify(record.title)}"
+    return _free_name(writing, f"kb/review/{record.id}-{slugify(record.title)}")
+
+
+def _free_name(writing: Writing, stem: str) -> str:
+    """Return *stem*, or the first name made of it and a number, that no branch has."""
+    branch = stem
     planned = {plan.branch for plan in writing.reviews}
     number = 1
     while branch in planned or writing.kb.repository.ref(f"refs/heads/{branch}"):

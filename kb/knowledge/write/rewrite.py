@@ -53,10 +53,9 @@ def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> 
         return writing.verdict("unchanged", record, grounds)
     both = checkout.merged(writing.kb.repository, before, base, wanted)
     if both is None or not _is_record(both, record.path):
-        block = decode(wanted, record.path)
-        forced = markdown.replace_machine(decode(before), block[slice(*blocks(block).machine)], record.path)
+        forced = _with_sections(writing, before, record, candidate)  # what a person changed besides stays
         why = say("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
-        return propose_text(writing, record, forced.encode(), candidate, [why, *grounds])
+        return propose_text(writing, record, forced, candidate, [why, *grounds])
     if both == before:
         return writing.verdict("unchanged", record, grounds)
     by_hand = [say("the block was edited by hand; both are in it now")] if _machine(base) != _machine(before) else []
