@@ -1,8 +1,7 @@
 """Tell what a person typed in a prompt from what an agent program or another agent has put into it.
 
-Every host hands over more than the person's words under the same name: its reminders, what hooks told it, the output of
-its own commands, the results of sub-agents. None of that is a person's word, whoever reads it: hooks and transcripts ask
-here.
+Every host hands over more than the person's words under the same name: its reminders, what hooks told it, the output
+of its own commands, the results of sub-agents. None of that is a person's word; hooks and transcripts ask here.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from kb.patterns import regex
 
 _FROM_AGENTS = ("task-notification", "subagent_notification", "hook_context", "session_context")
-"""Elements that hold other people's words: they end with the last closing tag, so that no text within ends them early."""
+"""Elements that hold others' words: they end with the last closing tag, so that no text within ends them early."""
 _FROM_HOSTS = (
     "system-reminder", "system_reminder", "ide_selection", "ide_opened_file", "ide_diagnostics", "environment_context",
     "user_info", "attached_files", "open_and_recently_viewed_files", "additional_data", "current_datetime",

@@ -15,7 +15,7 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.hosts import EVENTS, HOSTS, codextrust, install
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
-from kb.knowledge.session.keeping import unknown_records
+from kb.knowledge.session.unread import unknown_records
 from kb.store.files import within
 from kb.values import NamedTuple
 from kb.words import Said, say

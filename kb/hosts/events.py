@@ -180,11 +180,22 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
         from kb.knowledge.session.running import Desk
 
         Desk(kb, _text(payload, "session_id")).hear(_transcript(payload))
-    saved = kb.save_when_due(path, agent=agent, **_session(payload)._asdict()) if usable else None
+    answer = _last_answer(payload, agent)
+    saved = kb.save_when_due(path, agent=agent, answer=answer, **_session(payload)._asdict()) if usable else None
     verdicts = saved.verdicts if saved else ()
     lit = None if agent or not usable else _light(kb, payload)
     asked = "" if agent else _proposed(kb, payload, verdicts)
     return Decision(message="\n".join(filter(None, (report(kb, verdicts), lit.message if lit else "", asked))))
+
+
+def _last_answer(payload: Mapping[str, Any], agent: str) -> str:
+    """Return the last answer of the agent, as the host tells it before its transcript may have it.
+
+    What a compaction's own agent says is a summary of what others said: that one has no type.
+    """
+    if agent and not _text(payload, "agent_type"):
+        return ""
+    return _text(payload, "last_assistant_message") or _text(payload, "prompt_response")
 
 
 def _proposed(kb: KnowledgeBase, payload: Mapping[str, Any], verdicts: Sequence[Verdict]) -> str:

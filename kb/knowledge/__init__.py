@@ -265,12 +265,12 @@ class KnowledgeBase:
         return save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
 
     def save_when_due(
-        self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
+        self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
     ) -> Saved | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
         from kb.knowledge.session.keeping import save_when_due
 
-        return save_when_due(self, transcript, session=session, folder=folder, host=host, agent=agent)
+        return save_when_due(self, transcript, session=session, folder=folder, host=host, agent=agent, answer=answer)
 
     def end_session(self, transcript: str, *, session: str, folder: str = "", host: str = "") -> None:
         """Take away what a session had while it ran, and leave the saving of it to the next call that has time."""

@@ -134,6 +134,25 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
     )
 
 
+def add_answer(transcript: Transcript, answer: str) -> Transcript:
+    """Return *transcript* with the agent's last *answer*, where its file does not have it yet.
+
+    A host may write the file a moment after it has told of the end of the turn. The line of what is added is the next.
+    """
+    if not answer.strip() or _ends_with(transcript, answer):
+        return transcript
+    added = Message(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
+    return transcript._replace(messages=(*transcript.messages, added))
+
+
+def _ends_with(transcript: Transcript, answer: str) -> bool:
+    """Return whether the agent has said *answer* since the last prompt; it may stand there in several messages."""
+    messages = transcript.messages
+    last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
+    texts = [text for message in messages[last + 1 :] if message.origin == AGENT for text in message.texts]
+    return " ".join(answer.split()) in " ".join(" ".join(texts).split())
+
+
 def asked(message: Message) -> str:
     """Return the words a person typed in *message*, arguments of a slash command included, or ""."""
     if message.origin == HUMAN:

@@ -28,7 +28,7 @@ from kb.record import GLOBAL, Candidate, Verdict
 from kb.sessions import extract, llm, reports
 from kb.sessions import transcript as transcripts
 from kb.sessions.forms import EXPANDED, NORMAL
-from kb.sessions.transcript import Transcript
+from kb.sessions.transcript import Message, Transcript
 from kb.store.state import State, write_whole
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -38,9 +38,6 @@ from kb.writing.karma import NEUTRAL, karma
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-
-_LOOKED_AT = 8_000_000
-"""Bytes at the end of a transcript in which records that kb does not know are counted."""
 
 _HEAD = 4096
 """Bytes of its first line by which a transcript is known: another file in its place is read from its beginning."""
@@ -64,19 +61,20 @@ class Saved(NamedTuple):
 
 def save(
     kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
-    archive: bool = True, full: bool = False, landing: bool = False,
+    archive: bool = True, full: bool = False, landing: bool = False, answer: str = "",
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
     For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
     (*agent*), nothing is archived; with *full* all three forms are. *landing* tells that the spool is being emptied
-    already. When the repository cannot take the session now, the wish to save it is spooled.
+    already. When the repository cannot take the session now, the wish to save it is spooled. *answer* is the agent's
+    last, which the host may not have written to the file yet.
     """
     if not landing:
         land_spool(kb)
     job = Job(path, session, folder, host, agent)
     with kb.state.alone(os.path.realpath(path)):
-        saving = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing)
+        saving = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing, answer=answer)
         saved = saving.run()
     saving.tell_session()
     if saved.archive:
@@ -90,7 +88,9 @@ def save(
 class _Saving:
     """One call of `save`, under the lock of its transcript."""
 
-    def __init__(self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool, full: bool = False) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool, full: bool = False, answer: str = ""
+    ) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
         self.kb = kb
@@ -100,7 +100,10 @@ class _Saving:
         self.landing = landing
         self.state = sha256(data).hexdigest()
         self.head = sha256(data[: data.find(b"\n") + 1][:_HEAD]).hexdigest()
-        self.transcript = masked(transcripts.read(data), kb.config.masking)
+        read = transcripts.read(data)
+        whole = transcripts.add_answer(read, answer)
+        self.is_late = len(whole.messages) > len(read.messages)
+        self.transcript = masked(whole, kb.config.masking)
         session = job.session or self.transcript.session_id or os.path.basename(job.transcript).partition(".")[0]
         self.job = job._replace(session=session, folder=job.folder or self.transcript.cwd)
         self.desk = Desk(kb, session, job.agent)
@@ -166,10 +169,12 @@ class _Saving:
         same = self.before.get("transcript") == self.job.transcript
         after = int(self.before.get("line", 0)) if same and self.before.get("head", self.head) == self.head else 0
         asked = running.candidates_kept(self.before.get("asked"))
-        if after == self.transcript.lines:
+        if after == self.transcript.lines and not self.is_late:
             return self._decided(asked), []
-        after = after if after < self.transcript.lines else 0
+        after = after if after <= self.transcript.lines else 0
         found, notes = candidates_of(self.kb, self.transcript, after, self.job.session, self.job.host)
+        counted = [m.line for m in self.transcript.messages if m.line > after and _digest(m) == self.before.get("late")]
+        found = [c for c in found if not (counted and c.evidence) or any(e.line not in counted for e in c.evidence)]
         notes += [self.kb.words(_left_out(*broken)) for broken in extract.broken_blocks(self.transcript, after)]
         known = [row.candidate for row in self.rows]
         safe = [redact.redacted(candidate, self.kb.config.masking)[0] for candidate in found]
@@ -269,6 +274,7 @@ class _Saving:
             "head": self.head, "scope": self.scope,
             "archived": self.state if self.archive else self.before.get("archived", ""),
             "archive": self.shelf or self.before.get("archive", ""), "asked": list(map(as_json, self.asked)),
+            "late": _digest(self.transcript.messages[-1]) if self.is_late else "",
         }  # fmt: skip
         self.desk.move_cursor(cursor, self.rows)
         running.done(self.kb, self.job.session, self.job.agent)
@@ -284,7 +290,7 @@ def due(kb: KnowledgeBase, session: str, agent: str = "") -> bool:
 
 
 def save_when_due(
-    kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "", agent: str = ""
+    kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
 ) -> Saved | None:
     """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
 
@@ -292,7 +298,7 @@ def save_when_due(
     """
     running.postpone(kb.state, Job(path, session, folder, host, agent))
     if due(kb, session, agent):
-        return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False)
+        return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False, answer=answer)
     return None
 
 
@@ -378,21 +384,8 @@ def _report(kb: KnowledgeBase, path: str) -> str:
         return error.in_language(kb.config.language) + "\n"
 
 
-def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, int], int]:
-    """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that kb
-    does not know, each with its number, and how many lines are no records."""
-    unknown: dict[str, int] = {}
-    looked = skipped = 0
-    for heard in running.heard_of(kb)[:most]:
-        try:
-            found = transcripts.read(read_transcript(heard.transcript, _LOOKED_AT))
-        except BadInput:
-            continue
-        looked += 1
-        skipped += sum(1 < skip.line <= found.lines for skip in found.skipped)
-        for kind, times in found.unknown.items():
-            unknown[kind] = unknown.get(kind, 0) + times
-    return looked, unknown, skipped
+def _digest(message: Message) -> str:
+    return sha256("\n".join(message.texts).encode("utf-8", "replace")).hexdigest()
 
 
 def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
