@@ -37,10 +37,10 @@ class Config(NamedTuple):
     missing: str = "propose"
     title_similarity: float = 0.8
     repeat: int = 2
-    title_min: int = 4
-    title_max: int = 120
-    body_min: int = 8
-    body_max: int = 8000
+    title_min: int = 3
+    title_max: int = 200
+    body_min: int = 3
+    body_max: int = 20000
     compact_limit: int = 499
     hint_tokens: int = 400
     prompt_tokens: int = 600
@@ -82,11 +82,11 @@ HELP: Mapping[str, str] = {
     "missing": 'What becomes of a record that lacks required sections: "propose" (⚠️ 待验证) or "refuse".',
     "title_similarity": "Title similarity (0.0–1.0), strictly above which two records are compared as duplicates.",
     "repeat": "In how many sessions a candidate must be seen before repetition alone lets it through the gate.",
-    "title_min": "Shortest title, in 字 (a CJK character counts one, another word two).",
-    "title_max": "Longest title, in characters.",
-    "body_min": "Shortest text of decision and reason together, in 字.",
-    "body_max": "Longest candidate, in 字.",
-    "compact_limit": "Longest compact form of a session, in 字.",
+    "title_min": "Shortest title, in characters (a letter of a word with spaces around it counts half).",
+    "title_max": "Longest title, in characters; from 120 on a remark says that it is long.",
+    "body_min": "Shortest decision and reason together (the title, where neither is given), in such characters.",
+    "body_max": "Longest candidate, in such characters.",
+    "compact_limit": "Longest compact form of a session, in words (a CJK character counts as one).",
     "hint_tokens": "Budget of one T1 or T2 hint, in estimated tokens.",
     "prompt_tokens": "Budget of what a prompt is answered with, in estimated tokens.",
     "start_tokens": "Budget of what a starting session is told, in estimated tokens.",

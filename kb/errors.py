@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
@@ -10,13 +10,19 @@ from kb.words import Said, say
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from kb.record import Verdict
+
 EXIT_REFUSED = 3
 EXIT_REVIEW = 4
 
 
-def exit_code(verdicts: Collection[str]) -> int:
-    """Return the exit code that the words of *verdicts* call for."""
-    return EXIT_REVIEW if "conflict" in verdicts else EXIT_REFUSED if "refused" in verdicts else 0
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """Return the exit code that *verdicts* call for: 4 where a review was opened, 3 where one was not written.
+
+    What is spooled counts as written: it lands by itself, and who retried it would write it twice.
+    """
+    words = {verdict.verdict for verdict in verdicts if not (verdict.verdict == "held" and verdict.spooled)}
+    return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if words & {"refused", "held"} else 0
 
 
 class KbError(Exception):

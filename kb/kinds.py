@@ -74,6 +74,7 @@ KINDS: tuple[Kind, ...] = (
         required=("decision",),
         karma="习气",
         category="preference",
+        reusable=True,
         always=True,
     ),
     Kind(

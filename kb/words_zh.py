@@ -90,16 +90,26 @@ RULES: dict[str, str] = {
     ),
     "say in the title what was decided about what": "标题要写明就什么事做了什么决定",
     "the title has no word": "标题里没有一个词",
-    "the title counts {count} 字; at least {limit} are needed": "标题 {count} 字，至少需要 {limit} 字",
+    "Refused in sessions": "会话中被拒绝的",
+    "to write one all the same: kb write, with what its reason asks for": "仍要写入：按原因补足后用 kb write",
+    "refused in sessions of the last 7 days: {n}; which: kb digest": "最近 7 天会话中被拒绝的：{n} 条；详见 kb digest",
+    "the title counts {count} characters, two letters as one; at least {limit} are needed": (
+        "标题 {count} 字（两个字母算一字），至少需要 {limit} 字"
+    ),
+    "the title has {count} characters; lists cut it, a shorter one is read": (
+        "标题有 {count} 个字符，列表里会被截断；短标题更易读"
+    ),
     "the title has {count} characters; at most {limit} fit": "标题 {count} 个字符，最多 {limit} 个",
     "the title “{title}” could stand over any record": "标题“{title}”放在哪条记录上都行，太空泛",
     "the title “{title}” points at something it does not name": "标题“{title}”指代了没有写明的东西",
     "keep the decision in the title and move the rest into the text": "标题只留决定，其余移到正文",
-    "decision and reason together count {count} 字; at least {limit} are needed": (
-        "决定与理由合计 {count} 字，至少需要 {limit} 字"
+    "decision and reason count {count} characters, two letters as one; at least {limit} are needed": (
+        "决定与理由合计 {count} 字（两个字母算一字），至少需要 {limit} 字"
     ),
     "say what holds from now on and why": "写明今后怎么做，以及为什么",
-    "the candidate counts {count} 字; at most {limit} fit": "候选共 {count} 字，最多 {limit} 字",
+    "the candidate counts {count} characters, two letters as one; at most {limit} fit": (
+        "候选共 {count} 字（两个字母算一字），最多 {limit} 字"
+    ),
     "keep the decision and its reasons, and link to the rest": "只留决定和理由，其余用链接",
     "temporary: this holds for the session only": "临时：只在本次会话有效",
     "if it holds from now on, say so without “for now”, “temporarily”, “临时” or “先”": (
@@ -134,6 +144,7 @@ RULES: dict[str, str] = {
     "repeated: seen at least {count} times": "重复出现：至少 {count} 次",
     "large impact: {area}": "影响大：{area}",
     "large impact: {area} (“{word}”)": "影响大：{area}（“{word}”）",
+    "large impact: callers depend on “{signature}”": "影响大：调用方依赖“{signature}”",
     "large impact: touches {count} modules ({names})": "影响大：涉及 {count} 个模块（{names}）",
     "reusable: useful in other projects": "可复用：其他项目也用得上",
     "reusable: a {kind} is made to be used again": "可复用：{kind} 本就是为了再用",
@@ -878,7 +889,7 @@ DOORS: dict[str, str] = {
     "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}": (
         "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   涉及文件: {files}"
     ),
-    "{tokens} tokens, {count} 字": "{tokens} 个 token，{count} 字",
+    "{tokens} tokens, {count} words and CJK characters": "{tokens} 个 token，{count} 字",
     "nothing recorded is about this": "没有与此相关的记录",
     "no record fits {budget} tokens": "{budget} 个 token 放不下任何记录",
     "give a question": "请给出问题",
@@ -1571,7 +1582,7 @@ SESSIONS: dict[str, str] = {
     "the template cannot be filled: {problem}": "模板无法填充：{problem}",
     "the template is larger than {limit} characters": "模板超过 {limit} 个字符",
     "the built-in template is used instead": "改用内置模板",
-    "the normal form has {size} 字; it should have {least} to {most}": (
+    "the normal form has {size} words; it should have {least} to {most}": (
         "常形态有 {size} 字；应在 {least} 到 {most} 字之间"
     ),
     "give one form ({forms}) or one situation ({situations}), and one source": (
@@ -1587,7 +1598,7 @@ SESSIONS: dict[str, str] = {
     "the section {heading} is out of order": "部分 {heading} 次序不对",
     "the line {words} is missing": "缺少行 {words}",
     "the task is empty": "任务为空",
-    "the compact form has {size} 字; it must have fewer than {most}": "缩形态有 {size} 字；须少于 {most} 字",
+    "the compact form has {size} words; it must have fewer than {most}": "缩形态有 {size} 字；须少于 {most} 字",
     "{reference} is no id: it has three digits or more": "{reference} 不是编号：至少三位数字",
     "{type} names an anchor whose id begins with {letter}": "“{type}”应引用以 {letter} 开头的锚点",
     "{name}: a proper {form} form": "{name}：合格的 {form} 形态",

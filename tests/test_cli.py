@@ -75,7 +75,7 @@ def test_version_and_completion(tmp_path: Path) -> None:
 
 def test_exit_codes_tell_what_happened(root: Path) -> None:
     assert run(root, *DECISION).code == 0
-    assert run(root, *HELD).code == 0
+    assert run(root, *HELD).code == 3
     assert run(root, *DECISION).code == 0
     assert run(root, *DECISION[:4], "Fix it", *DECISION[5:]).code == 3
     assert run(root, *OTHER).code == 4

@@ -193,7 +193,7 @@ def test_known_modules_replace_the_guess() -> None:
     ("kind", "reusable", "admitted"),
     [
         ("pattern", None, True), ("checklist", None, True), ("pattern", False, False), ("decision", True, True),
-        ("decision", None, False), ("preference", None, False), ("pitfall", None, False), ("domain-note",
+        ("decision", None, False), ("preference", None, True), ("pitfall", None, False), ("domain-note",
         None, False),
     ],
 )  # fmt: skip
@@ -239,7 +239,7 @@ def test_three_noes_outweigh_everything() -> None:
     ],
 )
 def test_open_questions_are_read_from_the_text_where_it_says_so(title: str, check: SelfCheck) -> None:
-    candidate = Candidate("preference", title)
+    candidate = Candidate("domain-note", title)
     assert self_check(candidate) == check
     assert admission(candidate, 1, CONFIG).admitted is (True in check)
 
@@ -304,3 +304,29 @@ def test_what_would_overturn_a_decision_in_force_is_never_small(title: str) -> N
 
 def test_a_mask_is_no_word_about_security() -> None:
     assert not admission(Candidate("decision", "Ask [redacted:email] for the list", "x", "y"), 1, Config()).grounds
+
+
+@pytest.mark.parametrize(
+    "title", ["Git Token 只在容器内使用", "The git token stays in the container", "Session tokens never stand in a URL"]
+)
+def test_a_rule_about_tokens_weighs_on_security(title: str) -> None:
+    assert "security" in matters(Candidate("constraint", title))
+
+
+@pytest.mark.parametrize("title", ["限流用令牌桶算法", "A prompt has 1500 tokens", "每次请求最多 4000 token"])
+def test_tokens_of_a_model_are_no_secret_ones(title: str) -> None:
+    assert "security" not in matters(Candidate("constraint", title))
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "admitted"),
+    [
+        ("interface", "Agent.review() -> ReviewResult", True),
+        ("interface", "GET /health 返回 204", True),
+        ("interface", "load(path) 返回 Config", True),
+        ("interface", "The dialog has two buttons", False),
+        ("decision", "Agent.review() -> ReviewResult", False),
+    ],
+)
+def test_an_interface_with_a_signature_is_one_that_callers_depend_on(kind: str, title: str, admitted: bool) -> None:
+    assert admission(Candidate(kind, title), 1, CONFIG).admitted is admitted

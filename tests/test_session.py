@@ -17,6 +17,7 @@ from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import safe_id
 from kb.knowledge.recall.hints import uses
 from kb.knowledge.session import keeping as sessions
+from kb.knowledge.session.refusals import refusals
 from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, waiting
 from kb.knowledge.session.transcripts import task_of_agent
 from kb.record import GLOBAL
@@ -479,3 +480,26 @@ def test_saving_leaves_with_the_code_of_its_verdicts(root: Path, tmp_path: Path)
     assert run(root, "session", "save", "--transcript", path).code == 3
     path = transcript(tmp_path / "u.jsonl", ZH)
     assert run(root, "session", "save", "--json", "--transcript", path).code == 0
+
+
+WISHES = ("Always answer in Chinese.", "From now on use tabs.", "记住，金额用分。", "以后都用中文回答。")
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_a_short_wish_of_a_person_is_written(kb: KnowledgeBase, tmp_path: Path, wish: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(said("user", "Implement the order service.") + said("user", wish), encoding="utf-8")
+    saved = kb.save_session(str(path), session="s-1", folder=str(tmp_path))
+    assert [verdict.verdict for verdict in saved.verdicts] == ["created"]
+
+
+def test_what_is_refused_from_a_session_is_counted_and_named(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(said("user", "记住：就用这个方案。") + said("user", "From now on use that one."), encoding="utf-8")
+    saved = kb.save_session(str(path), session="s-1", folder=str(tmp_path))
+    refused = [verdict.title for verdict in saved.verdicts if verdict.verdict == "refused"]
+    assert len(refused) == 2 and [one.title for one in refusals(kb)] == refused
+    assert f"refused in sessions of the last 7 days: {len(refused)}" in run(Path(kb.root), "inbox").error
+    told = run(Path(kb.root), "digest", "--since", "2026-01-01")
+    assert f"Refused in sessions ({len(refused)})" in told.out and refused[0] in told.out
+    assert refusals(kb, kb.now() + 1) == []

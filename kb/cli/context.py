@@ -93,7 +93,7 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
 @click.argument("file", default="-", type=click.Path())
 @json_option
 def tokens_(file: str, as_json: bool) -> None:
-    """Estimate the tokens of FILE, or of stdin, and count its 字."""
+    """Estimate the tokens of FILE, or of stdin, and count its words and CJK characters."""
     from kb.text import count, tokens
 
     with click.open_file(file, encoding="utf-8", errors="replace") as opened:
@@ -101,7 +101,7 @@ def tokens_(file: str, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": tokens(text), "count": count(text)})
         return
-    told = say("{tokens} tokens, {count} 字", tokens=tokens(text), count=count(text))
+    told = say("{tokens} tokens, {count} words and CJK characters", tokens=tokens(text), count=count(text))
     click.echo(told.in_language(language_in_use()))
 
 

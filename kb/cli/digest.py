@@ -50,6 +50,9 @@ def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     waiting = [f"{one.path}: {kb.words(one.message)}" for one in found.waiting]
     yield from _part(kb, say("To be read again"), waiting, say("if one still holds: kb confirm ID"))
     unused = [f"[{record.id}] {record.title} ({record.scope})" for record in found.unused]
+    refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
+    again = say("to write one all the same: kb write, with what its reason asks for")
+    yield from _part(kb, say("Refused in sessions"), refused, again)
     counted = say("not handed to an agent of this clone since {day}", day=found.counted_from)
     yield from _part(kb, say("Used by nobody"), unused, counted)
 
@@ -73,4 +76,5 @@ def _values(kb: KnowledgeBase, found: Digest) -> dict[str, object]:
         "waiting": [{"path": one.path, "rule": one.rule, "message": kb.words(one.message)} for one in found.waiting],
         "unused": [{"id": one.id, "uid": one.uid, "scope": one.scope, "title": one.title} for one in found.unused],
         "counted_from": found.counted_from,
+        "refused": [one._asdict() for one in found.refused],
     }

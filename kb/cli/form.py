@@ -21,12 +21,12 @@ _LINT = "lint"
 @click.argument("words", nargs=-1, metavar="[FORM] [SOURCE]")
 @click.option("--for", "situation", default="", help="agent-start (compact), handover (normal) or debug (expanded).")
 @click.option("--percent", type=click.FloatRange(0, 1000), help="How full the context is, to choose the form by.")
-@click.option("--limit", type=click.IntRange(60, 499), help="字 of a compact form, at most.")
+@click.option("--limit", type=click.IntRange(60, 499), help="Words of a compact form, at most.")
 @click.pass_context
 def command(
     ctx: click.Context, words: tuple[str, ...], situation: str, percent: float | None, limit: int | None
 ) -> None:
-    """Print a session in one of its three forms: compact (缩, < 500 字), normal (常, 500 to 2000) or expanded (巨).
+    """Print a session in one of its three forms: compact (< 500 words), normal (500 to 2000) or expanded.
 
     SOURCE is a transcript, or (part of) the name of an archived session; without it, the session that kb heard of last.
     Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.

@@ -113,7 +113,7 @@ SESSIONS_ZH: dict[str, str] = {
     ),
 }
 FORMS_ZH: dict[str, str] = {
-    "Print a session in one of its three forms: compact (缩, < 500 字), normal (常, 500 to 2000) or expanded (巨).": (
+    "Print a session in one of its three forms: compact (< 500 words), normal (500 to 2000) or expanded.": (
         "以三态之一显示会话：compact（缩，< 500 字）、normal（常，500–2000 字）、expanded（巨）。"
     ),
     "SOURCE is a transcript, or (part of) the name of an archived session; without it, the session that kb heard of "
@@ -132,9 +132,11 @@ FORMS_ZH: dict[str, str] = {
     "Relevance is how much of what was asked a record speaks of.": "相关度是一条记录谈到了所问内容的多少。",
     "Related records, at most.": "相关记录的条数上限。",
     "Only what answers, as a numbered list.": "只显示能回答的记录，编号列出。",
-    "Estimate the tokens of FILE, or of stdin, and count its 字.": "估算 FILE 或标准输入的 token 数，并数其字数。",
+    "Estimate the tokens of FILE, or of stdin, and count its words and CJK characters.": (
+        "估算 FILE 或标准输入的 token 数，并数其字数。"
+    ),
     "Estimate the tokens of a text.": "估算一段文本的 token 数。",
-    "字 of a compact form, at most.": "缩形态的字数上限。",
+    "Words of a compact form, at most.": "缩形态的字数上限。",
     "How full the context is, to choose the form by.": "上下文使用百分比，据此选择形态。",
     "Build what an agent is given to work with, or tell how full its context is.": (
         "拼装交给智能体的上下文，或显示上下文使用情况。"
@@ -268,6 +270,9 @@ RECORDS_ZH: dict[str, str] = {
     "See kb layout migrate.": "见 kb layout migrate。",
     "Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.": (
         "把候选交给闸门：来自 JSON 文件、标准输入（-）或各选项。"
+    ),
+    "Exit 0: written. 3: something was refused or held. 4: a review was opened.": (
+        "退出码 0：已写入；3：有候选被拒绝或暂留；4：开了一个评审。"
     ),
     "Print the JSON schema of a candidate and stop.": "输出候选的 JSON schema 后结束。",
     "One of: decision, constraint, interface, pitfall, pattern, preference, checklist, domain-note (or the "

@@ -193,4 +193,4 @@ def _report(
     words = [verdict.verdict for verdict in verdicts]
     new, same = words.count("created"), words.count("unchanged")
     warn(kb, say("imported: {new}, unchanged: {same}, no record: {skipped}", new=new, same=same, skipped=len(skipped)))
-    sys.exit(EXIT_REFUSED if "refused" in words else 0 if verdicts else 1)
+    sys.exit(EXIT_REFUSED if {"refused", "held"} & {*words} else 0 if verdicts else 1)

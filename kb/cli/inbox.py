@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import explain_nothing, print_json, show_verdicts
+from kb.cli.prints import explain_nothing, print_json, show_verdicts, warn
 from kb.kinds import kind_label
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -28,6 +28,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @with_kb
 def list_(kb: KnowledgeBase, as_json: bool) -> None:
     """List what is held: name, how often it was seen, kind and title."""
+    from kb.knowledge.session.refusals import LATELY, refusals
+
     held = kb.held()
     if as_json:
         print_json(held)
@@ -38,6 +40,8 @@ def list_(kb: KnowledgeBase, as_json: bool) -> None:
         kept = entry.candidate
         kind = kind_label(kept.kind, kb.config.language)
         click.echo(f"{entry.name}  ×{len(entry.sightings)}  {kind}: {kept.title}  ({kept.scope})")
+    if refused := refusals(kb, kb.now() - LATELY):
+        warn(kb, say("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
 
 
 @command.command("show", short_help="Print one held candidate.")

@@ -90,7 +90,7 @@ def show_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bo
 
 def leave_with(verdicts: Sequence[Verdict]) -> NoReturn:
     """Leave with the exit code that *verdicts* call for."""
-    sys.exit(exit_code({verdict.verdict for verdict in verdicts}))
+    sys.exit(exit_code(verdicts))
 
 
 def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> int:
@@ -100,7 +100,7 @@ def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: b
     else:
         for verdict in verdicts:
             show_verdict(kb, verdict)
-    return exit_code({verdict.verdict for verdict in verdicts})
+    return exit_code(verdicts)
 
 
 def show_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:

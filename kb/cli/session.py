@@ -35,16 +35,17 @@ def save(kb: KnowledgeBase, transcript: str, session: str, cwd: str, full: bool,
 def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool, as_json: bool) -> NoReturn:
     """Archive the session whose transcript is *path*, say what became of it, and leave."""
     saved = kb.save_session(path, session=session, folder=cwd, host="cli", full=full)
+    settled = [verdict for verdict in saved.verdicts if verdict.verdict != "held"]  # it is archived all the same
     if as_json:
         print_json(saved)
-        leave_with(saved.verdicts)
+        leave_with(settled)
     for verdict in saved.verdicts:
         show_verdict(kb, verdict)
     for note in saved.notes:
         click.echo(note, err=True)
     if saved.archive:
         click.echo(f"content/sessions/{saved.archive}")
-    leave_with(saved.verdicts)
+    leave_with(settled)
 
 
 @command.command("list", short_help="List archived sessions.")

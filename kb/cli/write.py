@@ -58,6 +58,8 @@ def command(
     kb write --kind decision --title "Use PostgreSQL for orders" --why "…" --area architecture
     kb write candidates.json
     git log -1 --format=%B | my-extractor | kb write -
+
+    Exit 0: written. 3: something was refused or held. 4: a review was opened.
     """
     from kb import candidate
 

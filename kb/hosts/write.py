@@ -23,4 +23,4 @@ def written(data: bytes, folder: str) -> int:
     rows = [{**v._asdict(), "similar": [s._asdict() for s in v.similar]} for v in verdicts]
     json.dump(rows, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
-    return exit_code({verdict.verdict for verdict in verdicts})
+    return exit_code(verdicts)

@@ -14,7 +14,7 @@ from kb.patterns import regex
 from kb.record import Candidate, Evidence
 from kb.sessions.markers import marked, unreadable
 from kb.sessions.pitfalls import pitfalls
-from kb.sessions.prose import Piece, paths, pieces, plain, relative, sentences, without_code, words_outside_code
+from kb.sessions.prose import Piece, outside_code, paths, pieces, plain, relative, sentences, without_code
 from kb.sessions.transcript import AGENT, HUMAN, Message, Transcript, said
 from kb.sessions.wording import (
     alternative,
@@ -27,7 +27,7 @@ from kb.sessions.wording import (
     states_a_team_choice,
     states_a_wish,
 )
-from kb.text import clip, count, normalise
+from kb.text import clip, count, count_characters, normalise
 from kb.values import NamedTuple
 from kb.words import Said
 
@@ -38,7 +38,7 @@ WISHED = 0.8
 _PASTED = 6000
 """A prompt longer than this many characters is a pasted document: only marks in it count."""
 _SHORTEST = 6
-"""A sentence below this many 字 outside code says too little to be kept."""
+"""A sentence of fewer characters outside code (`kb.text.count_characters`) says too little to be kept."""
 _LONGEST = 600
 """A sentence above this many characters is no sentence."""
 
@@ -141,7 +141,7 @@ def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piec
 
 def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
     for sentence in sentences(place.piece.text):
-        if len(sentence) > _LONGEST or words_outside_code(sentence) < _SHORTEST:
+        if len(sentence) > _LONGEST or count_characters(outside_code(sentence)) < _SHORTEST:
             continue
         told = _SENTENCE_LABEL.sub("", sentence)
         candidate = None if is_idle(told) else _from_sentence(told, place.message.origin)

@@ -73,11 +73,11 @@ def _sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[
 def _size(form: str, rows: Sequence[str], start: int) -> Iterator[Trouble]:
     size = count("\n".join(rows))
     if form == COMPACT and size > LIMIT:
-        yield Trouble(start + 1, say("the compact form has {size} 字; it must have fewer than {most}",
+        yield Trouble(start + 1, say("the compact form has {size} words; it must have fewer than {most}",
                                      size=size, most=LIMIT + 1))  # fmt: skip
     if form == NORMAL and not NORMAL_LEAST <= size <= NORMAL_LIMIT:
-        problem = say("the normal form has {size} 字; it should have {least} to {most}", size=size, least=NORMAL_LEAST,
-                      most=NORMAL_LIMIT)  # fmt: skip
+        problem = say("the normal form has {size} words; it should have {least} to {most}",
+                      size=size, least=NORMAL_LEAST, most=NORMAL_LIMIT)  # fmt: skip
         yield Trouble(start + 1, problem, is_warning=size < NORMAL_LEAST)
 
 

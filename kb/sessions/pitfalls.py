@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from kb.patterns import regex
 from kb.record import Candidate, Evidence
-from kb.sessions.prose import paths, pieces, plain, relative, sentences, without_code, words_outside_code
+from kb.sessions.prose import outside_code, paths, pieces, plain, relative, sentences, without_code
 from kb.sessions.transcript import AGENT, Message, ToolCall, ToolResult, Transcript, said
 from kb.sessions.wording import is_idle, is_question
 from kb.text import clip, count
@@ -244,7 +244,7 @@ def _explanations(message: Message, text: str) -> Iterator[_Cause]:
             continue
         quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
         title = plain(subject[_lead(subject) :])
-        if words_outside_code(title) < 4 or count(title) < 6:
+        if count(outside_code(title)) < 4 or count(title) < 6:
             continue
         remedy = _remedy(rows[number + 1 : number + 2])
         yield _Cause(message, quote, title, remedy, outright)

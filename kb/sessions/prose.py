@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kb.patterns import regex
-from kb.text import count, one_line
+from kb.text import one_line
 from kb.values import NamedTuple
 
 _FENCE = regex(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
@@ -119,9 +119,9 @@ def plain(text: str) -> str:
     return line.strip(" \t*").rstrip("。.；;，,：:").strip()
 
 
-def words_outside_code(text: str) -> int:
-    """Return the length of *text* in 字, code spans left out."""
-    return count(_CODE.sub(" ", text))
+def outside_code(text: str) -> str:
+    """Return *text* with a space for every code span."""
+    return _CODE.sub(" ", text)
 
 
 def paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from kb.config import Config
 from kb.kinds import BY_NAME
 from kb.patterns import regex
 from kb.record import Candidate
+from kb.text import clip
 from kb.values import NamedTuple
 from kb.words import Said, say
 from kb.writing.objection import Objection
@@ -34,6 +35,13 @@ _LESSON = regex(
     r"|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
     re.IGNORECASE,
 )
+
+
+_SIGNATURE = regex(
+    r"[A-Za-z_][\w.:]*\([^()\n]{0,200}\)\s*(?:->|=>|→|:|返回|returns?\b)"
+    r"|\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+/[\w/{}:.-]*"
+)
+"""A call with what it returns, or a request: `Agent.review() -> ReviewResult`, `GET /health`."""
 
 
 class SelfCheck(NamedTuple):
@@ -114,6 +122,9 @@ def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Said, ...]:
     if _is_sure(candidate):
         read = {area: word for area, word in matters(candidate).items() if area not in candidate.impact_areas}
         named += [say("large impact: {area} (“{word}”)", area=area, word=word) for area, word in read.items()]
+    signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
+    if candidate.kind == "interface" and signature and not named:
+        named.append(say("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
     touched = modules(candidate, known)
     if len(touched) > 1:
         names = ", ".join(touched)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from kb.config import Config
 from kb.patterns import regex
 from kb.record import Candidate
-from kb.text import clip, count, runs
+from kb.text import clip, count, count_characters, runs
 from kb.untrusted import COMMENT, HIDDEN, INSTRUCTION, troubles
-from kb.words import say
+from kb.words import Said, say
 from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
 from kb.writing.objection import Objection
 
@@ -27,6 +27,8 @@ _GENERIC_ZH = (
     "设计 方案 约束 接口 配置 设置 重构 系统 项目 工程 功能 代码 模块 技术 选型 选择 选用 采用 使用 说明 记录 "
     "总结 相关 其他 其它 杂项 讨论 内容 需求 文档 测试 部署 后端 前端 数据库 服务 组件 逻辑 流程 策略 机制 "
     "实现 开发 关于 部分 一些 新增 增加 添加 删除 常规 通用 基本 整体 必须 应该 需要 可以 进行 最终 初步 重要 "
+    "定义 性能 完成 继续 遵守 出错 报错 错误 可以 谢谢 上面 下面 之前 现在 已经 很好 更好 不错 "
+    "记住 以后 今后 从现在起 从现在开始 从今以后 一律 始终 永远 总是 每次 不要 别再 "
     "注意事项 注意 经验 教训 模式 偏好 清单 笔记 备注 事项 任务 工作 计划 目标 版本 bug"
 )
 _GENERIC_EN = (
@@ -42,6 +44,9 @@ _GENERIC_EN = (
     "remove removed removing backend frontend database server service services api apis test tests testing "
     "deploy deployment documentation docs document work working task tasks approach strategy plan option "
     "pattern patterns constraint constraints interface interfaces convention conventions guideline guidelines "
+    "definition definitions done finish finished please thanks thank ok okay yes good better best great fine same "
+    "above below before now again just idea error errors works following follow "
+    "always never from remember going forward every time prefer "
     "standard standards practice practices important info information details data adr handling logic etc"
 )
 _GENERIC = regex("|".join(sorted(_GENERIC_ZH.split(), key=len, reverse=True)))
@@ -60,6 +65,10 @@ _NUMBERING = regex(
 )
 
 _QUESTION = regex(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
+
+
+LONG_TITLE = 120
+"""Characters from which on a title is let through with a remark."""
 
 
 def objections(candidate: Candidate, config: Config) -> list[Objection]:
@@ -87,15 +96,19 @@ def names_a_subject(candidate: Candidate, config: Config) -> Iterator[Objection]
 
 
 def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
-    """Refuse what is too short to say something or too long to be read.
+    """Refuse what is too short to say something or too long to be read; see `kb.text.count_characters`.
 
-    In a title a spaced word counts two: it says what two Chinese characters say, and “Use Gradle” says enough.
+    A title alone is a whole record where it says what holds: “Use tabs”, “金额用分”.
     """
-    length = count(candidate.title) + sum(not unspaced for _, unspaced in runs(candidate.title))
+    length = count_characters(candidate.title)
     if 0 < length < config.title_min:
         yield Objection(
             "short-title",
-            say("the title counts {count} 字; at least {limit} are needed", count=length, limit=config.title_min),
+            say(
+                "the title counts {count} characters, two letters as one; at least {limit} are needed",
+                count=length,
+                limit=config.title_min,
+            ),
             say("say in the title what was decided about what"),
         )
     if len(candidate.title) > config.title_max:
@@ -108,24 +121,36 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
             ),
             say("keep the decision in the title and move the rest into the text"),
         )
-    body = count(f"{candidate.decision} {candidate.why}")
+    body = count_characters(f"{candidate.decision} {candidate.why}") or length
     if body < config.body_min:
         yield Objection(
             "short-body",
             say(
-                "decision and reason together count {count} 字; at least {limit} are needed",
+                "decision and reason count {count} characters, two letters as one; at least {limit} are needed",
                 count=body,
                 limit=config.body_min,
             ),
             say("say what holds from now on and why"),
         )
-    whole = sum(count(text) for text in _texts(candidate).values())
+    whole = sum(count_characters(text) for text in _texts(candidate).values())
     if whole > config.body_max:
         yield Objection(
             "long-body",
-            say("the candidate counts {count} 字; at most {limit} fit", count=whole, limit=config.body_max),
+            say(
+                "the candidate counts {count} characters, two letters as one; at most {limit} fit",
+                count=whole,
+                limit=config.body_max,
+            ),
             say("keep the decision and its reasons, and link to the rest"),
         )
+
+
+def remarks(candidate: Candidate) -> list[Said]:
+    """Return what a person should know of a candidate that is let through: that its title is long."""
+    if len(candidate.title) < LONG_TITLE:
+        return []
+    size = len(candidate.title)
+    return [say("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
 
 
 def lasts(candidate: Candidate, config: Config) -> Iterator[Objection]:

@@ -33,7 +33,8 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"|ssl\b|csrf\b|xss\b|ssrf\b|sql injection|command injection|credential|secrets?\b"
         r"|passwords?\b|access (?:control|token)|rbac\b|sandbox|saniti[sz]|privilege|cve-\d"
         r"|firewall|malware"
-        r"|redact)|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
+        r"|redact|(?:git|github|gitlab|npm|api|bearer|session|refresh|csrf|signing|personal access)[- _]tokens?\b"
+        r"|signing keys?\b)|(?<!线程)(?<!类型)(?<!内存)安全(?!区域|边距)|漏洞|认证|鉴权|授权|加密|解密|脱敏|密码|密钥"
         r"|凭证|凭据|越权"
         r"|(?:访问|操作)?权限|注入攻击|注入漏洞|防火墙|沙箱|证书|验签|数字签名|跨站|防攻击|零信任",
     ),

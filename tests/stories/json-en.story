@@ -44,6 +44,7 @@ $ kb write --kind decision --title "Paint the settings button blue" --decision "
     "spooled": false
   }
 ]
+? 3
 
 $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --why "The schema changes every single week" --area architecture --json
 [

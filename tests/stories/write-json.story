@@ -11,23 +11,21 @@ $ cat > candidates.json <<END
 
 $ kb write candidates.json
 created   [D001] Use Redis for the session cache  content/anchors/global/D001-use-redis-for-the-session-cache.md
-refused   Answer in Chinese
+created   [U001] Answer in Chinese  content/anchors/global/U001-answer-in-chinese.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
 2>           large impact: performance (“cache”)
 2>           → complete it: kb edit D001
-2>           decision and reason together count 5 字; at least 8 are needed
-2>           → say what holds from now on and why
-? 3
+2>           reusable: useful in other projects
+2>           ≈ 0.26 [D001] Use Redis for the session cache
 
 $ cat candidates.json | kb write -
 unchanged [D001] Use Redis for the session cache  content/anchors/global/D001-use-redis-for-the-session-cache.md
-refused   Answer in Chinese
+unchanged [U001] Answer in Chinese  content/anchors/global/U001-answer-in-chinese.md
 2>           says the same as [D001], titles 1.00 alike
 2>           ≈ 1.00 [D001] Use Redis for the session cache
-2>           decision and reason together count 5 字; at least 8 are needed
-2>           → say what holds from now on and why
-? 3
+2>           says the same as [U001], titles 1.00 alike
+2>           ≈ 1.00 [U001] Answer in Chinese
 
 $ cat candidates.json | kb write - --json --dry-run
 [
@@ -57,25 +55,31 @@ $ cat candidates.json | kb write - --json --dry-run
     "spooled": false
   },
   {
-    "verdict": "refused",
+    "verdict": "unchanged",
     "title": "Answer in Chinese",
     "kind": "preference",
-    "id": "",
-    "uid": "",
+    "id": "U001",
+    "uid": "<uid>",
     "scope": "global",
-    "path": "",
-    "status": "",
+    "path": "content/anchors/global/U001-answer-in-chinese.md",
+    "status": "accepted",
     "reasons": [
-      "decision and reason together count 5 字; at least 8 are needed"
+      "says the same as [U001], titles 1.00 alike"
     ],
-    "next": "say what holds from now on and why",
-    "similar": [],
+    "next": "",
+    "similar": [
+      {
+        "id": "U001",
+        "scope": "global",
+        "title": "Answer in Chinese",
+        "score": 1.0
+      }
+    ],
     "branch": "",
     "commit": "",
     "spooled": false
   }
 ]
-? 3
 
 % Claims contradict for certain.
 $ echo '{"kind": "decision", "title": "Keep sessions in Memcached", "decision": "Sessions are cached in Memcached", "why": "It is simpler", "impact_areas": ["architecture"], "claims": {"cache.session": "Memcached"}}' | kb write -

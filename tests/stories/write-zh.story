@@ -16,6 +16,7 @@ $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设
 暂留      把按钮颜色改成蓝色
 2>           未过门槛：没有重复出现，影响不大，也不可复用
 2>           → 说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 --affects-future yes；或者等它再在 1 个会话中出现
+? 3
 
 $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设置页按钮用蓝色" --why "设计师喜欢" --session s2
 新建      [D002] 把按钮颜色改成蓝色  content/anchors/global/D002-把按钮颜色改成蓝色.md
@@ -27,7 +28,6 @@ $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设
 $ kb write --kind decision --title "修复问题" --decision "问题已修复" --area architecture
 拒绝      修复问题
 2>           标题“修复问题”放在哪条记录上都行，太空泛
-2>           决定与理由合计 5 字，至少需要 8 字
 2>           → 标题要写明就什么事做了什么决定，例如“使用 FastAPI 作为后端框架”
 ? 3
 

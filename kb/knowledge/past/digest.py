@@ -12,10 +12,11 @@ from kb.checking.rules import found
 from kb.knowledge import checkup
 from kb.knowledge.lines.revisions import commit_of
 from kb.knowledge.past.between import Between, between
-from kb.knowledge.past.when import begin_of
+from kb.knowledge.past.when import begin_of, midnight
 from kb.knowledge.recall.hints import USES
 from kb.knowledge.review.branches import Review
 from kb.knowledge.review.standing import judged
+from kb.knowledge.session.refusals import Refusal, refusals
 from kb.record import Record, Status
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +40,8 @@ class Digest(NamedTuple):
     """Accepted records, older than YOUNG days, that this clone has handed to no agent since then."""
     counted_from: str
     """The day from which this clone counts what it hands out; "" where it has handed out nothing yet."""
+    refused: tuple[Refusal, ...] = ()
+    """What the gate refused of the sessions that this clone read since."""
 
 
 def digest(kb: KnowledgeBase, since: str) -> Digest:
@@ -52,7 +55,8 @@ def digest(kb: KnowledgeBase, since: str) -> Digest:
     first, handed = _handed(kb)
     unused = [record for record in records if record.status == Status.ACCEPTED and record.uid not in handed]
     old = tuple(record for record in unused if _age(record, kb.today()) > YOUNG) if first else ()
-    return Digest(since, changes, tuple(judged(kb, kb.reviews())), waiting, old, first)
+    refused = tuple(refusals(kb, midnight(since)))
+    return Digest(since, changes, tuple(judged(kb, kb.reviews())), waiting, old, first, refused)
 
 
 def _handed(kb: KnowledgeBase) -> tuple[str, set[str]]:

@@ -33,7 +33,7 @@ def two(kb: KnowledgeBase, span: str) -> tuple[str, str]:
 def end_of(kb: KnowledgeBase, word: str) -> str:
     """Return the last commit of the checked-out line up to the end of the day *word*; raise BadInput for none."""
     day = kb.day_named(word)
-    found = before(kb, _midnight(day) + 86_400)
+    found = before(kb, midnight(day) + 86_400)
     if not found:
         said = say("nothing was committed yet on {day}", day=day)
         raise BadInput(said, hint=say("see when the first commit was made: git log --reverse"))
@@ -42,7 +42,7 @@ def end_of(kb: KnowledgeBase, word: str) -> str:
 
 def begin_of(kb: KnowledgeBase, day: str) -> str:
     """Return the last commit of the checked-out line before the ISO *day*; "" where there was none yet."""
-    return before(kb, _midnight(day))
+    return before(kb, midnight(day))
 
 
 def before(kb: KnowledgeBase, moment: float) -> str:
@@ -55,7 +55,8 @@ def before(kb: KnowledgeBase, moment: float) -> str:
     return kb.repository.git("log", "-1", "--format=%H", "--first-parent", limit, "HEAD", "--").decode().strip()
 
 
-def _midnight(day: str) -> float:
+def midnight(day: str) -> float:
+    """Return the time at which the ISO *day* begins, in seconds since 1970; raise BadInput where it is no day."""
     try:
         return time.mktime(time.strptime(day, "%Y-%m-%d"))
     except (ValueError, OverflowError):

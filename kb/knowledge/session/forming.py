@@ -144,7 +144,7 @@ def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) 
     clean = redact.redact(text, kb.config.masking)[0]
     notes += write.notes(kb)
     if form == NORMAL and not forms.NORMAL_LEAST <= count(clean) <= forms.NORMAL_LIMIT:
-        size = say("the normal form has {size} 字; it should have {least} to {most}", size=count(clean),
+        size = say("the normal form has {size} words; it should have {least} to {most}", size=count(clean),
                    least=forms.NORMAL_LEAST, most=forms.NORMAL_LIMIT)  # fmt: skip
         notes.append(kb.words(size))
     return Formed(clean, tuple(notes))

@@ -200,6 +200,7 @@ class Deciding(Writing):
         except BadRecord as error:
             return self._unmended(candidate, error)
         candidate = candidate._replace(title=one_line(candidate.title), supersedes=supersedes, amends=amends)
+        notes += quality.remarks(candidate)
         return self._weighed(candidate, objections, notes)
 
     def _weighed(self, candidate: Candidate, objections: Sequence[Objection], notes: Sequence[Said]) -> Verdict:
