@@ -564,3 +564,31 @@ def test_private_words_come_with_the_settings() -> None:
 def test_a_setting_that_cannot_be_is_named(values: dict[str, object]) -> None:
     with pytest.raises(BadInput, match=r"emails|phones"):
         config_of(values)
+
+
+SESSIONS = (
+    "ses_54dfbb1eaffe3Jg8ZBKFAzvfrE", "rollout-2026-11-22T16-30-25-0199f3a1-7b1c-7d52-9c1e-5a0f6c1d2e3f",
+    "shop-20261122-165154-lite96-0", "订单-20261122-163025-aaaa1111",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+@pytest.mark.parametrize(
+    "text", ["session_id: {}", '"sessionID": "{}"', "会话：{}", "kb load {}", "the session {} was archived", "{}.jsonl"]
+)
+def test_the_name_of_a_session_is_no_secret(name: str, text: str) -> None:
+    said = text.format(name)
+    assert redact(said) == (said, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "session_token: ses_54dfbb1eaffe3Jg8ZBKFAzvfrE",
+        "session_id=ab12CD34ef56GH78ij90KL12mn34OP56",
+        "session_id: s%3AJ8f2kLq9ZxW7vB4nM1cD6yT3rU5eA0gH",
+        "session: ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    ],
+)
+def test_what_a_session_is_opened_with_stays_masked(text: str) -> None:
+    assert "[redacted:" in redact(text)[0]

@@ -42,6 +42,12 @@ _UNITS = regex(r"(?i)\s?(?:bytes?|[kmg]i?b\b|[mnuμ]?s\b|ns\b|ops|rows?|字节|�
 _BASE64_LINE = regex(r"[A-Za-z0-9+/]{16,}={0,2}|-----.*|.*base64,.*|ssh-\S+ .*")
 _MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 _UUID = regex(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_SESSION_NAME = regex(
+    r"(?:ses_[0-9a-f]{10,12}[0-9A-Za-z]{8,16}"
+    r"|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+    r"|[\w.-]{1,80}-\d{8}-\d{6}-[\w-]{1,8}(?:-\d{1,3})?)(?:\.jsonl?|\.md)?"
+)
+"""Names that hosts and kb give to sessions and their files; who has one can read nothing with it."""
 _TELLING_WORDS = (
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|(?<![a-z])pat(?![a-z])|密码|口令|令牌|密钥|秘钥|私钥|加密串"
     r"|(?:api|access|private|auth|account|app|client|sign(?:ing)?|encryption|master|service|secret)[ _-]?key"
@@ -186,6 +192,8 @@ def secret(match: re.Match[str], group: int) -> bool:
     word = match[0][:3].lower()
     if word == "key" and not _opens(match):
         return False
+    if word == "ses" and _SESSION_NAME.fullmatch(value):
+        return _KEYWORD.search(match[0][: match.start(group) - match.start()]) is not None
     if _UUID.fullmatch(value):
         return not match[0].lower().startswith("session")
     weak = word in _WEAK or (
@@ -232,6 +240,8 @@ def beside_a_word(match: re.Match[str], group: int) -> bool:
         told = _TELLING.search(before) or _TELLING.search(behind)
     if not told or _wrapped(match) or not is_used(value):
         return False
+    if _SESSION_NAME.fullmatch(value):
+        return _TOLD_BEFORE.search(before) is not None
     return not _PUBLIC_WORD.search(before[-28:]) and not _REQUEST.match(value)
 
 
@@ -280,6 +290,7 @@ def random(match: re.Match[str], group: int) -> bool:
     if (
         _HEX.fullmatch(value)
         or _ID.fullmatch(value)
+        or _SESSION_NAME.fullmatch(value)
         or _PUBLIC.search(before)
         or _PUBLIC_WORD.search(before)
         or value.startswith("AAAA")
