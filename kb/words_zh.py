@@ -848,8 +848,8 @@ DOORS: dict[str, str] = {
     ),
     "codex runs them only after you have trusted them: start codex and answer “Hooks need review”; until then, and in "
     "codex exec, it runs none and says nothing": (
-        "codex 只运行您信任过的钩子：请启动 codex 并回答 “Hooks need review”；在此之前（包括 codex exec）它一个也不运行，"
-        "也不提示"
+        "codex 只运行您信任过的钩子：请启动 codex 并回答 “Hooks need review”；在此之前（包括 codex exec）"
+        "它一个也不运行，也不提示"
     ),
     "{n} lines run: {lines}": "运行了 {n} 行：{lines}",
     "records in the sessions of late that kb does not know: {names}": "最近的会话中有 kb 不认识的记录：{names}",

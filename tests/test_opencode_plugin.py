@@ -45,11 +45,17 @@ class Opencode:
         settingsfile.apply(change, self.environment)
         (self.plugin.parent / "package.json").write_text('{"type": "module"}')
 
-    def run(self, *steps: dict[str, Any], messages: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    def run(
+        self,
+        *steps: dict[str, Any],
+        messages: list[dict[str, Any]] | None = None,
+        parents: dict[str, str] | None = None,
+    ) -> dict[str, Any]:
         """Let the host go through *steps*."""
         node = shutil.which("node")
         assert node, "the tests of the plugin need node: make browser installs it"
-        given = {"plugin": str(self.plugin), "directory": str(self.folder), "messages": messages, "steps": steps}
+        given = {"plugin": str(self.plugin), "directory": str(self.folder), "messages": messages, "steps": steps,
+                 "parents": parents or {}}  # fmt: skip
         done = subprocess.run([node, str(HOST)], input=json.dumps(given), capture_output=True, text=True,
                               env=self.environment, cwd=self.folder, timeout=60, check=False)  # fmt: skip
         assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -73,7 +79,7 @@ def event(kind: str, **about: Any) -> dict[str, Any]:
 
 
 def said(prompt: str, **more: Any) -> dict[str, Any]:
-    parts = [{"type": "text", "text": prompt}]
+    parts = [{"type": "text", "text": prompt, "id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1"}]
     return {"hook": "chat.message", "input": {"sessionID": "ses_1", **more}, "output": {"parts": parts}}
 
 
@@ -91,23 +97,92 @@ def test_what_one_session_decides_the_next_is_told(host: Opencode) -> None:
     (copy,) = (host.folder / "home" / ".local" / "state" / "kb" / "opencode").iterdir()
     assert copy.stat().st_mode & 0o077 == 0, "a session may hold secrets"
     later = host.run(event("session.created", info={"id": "ses_1"}), said(QUESTION), SYSTEM)
-    assert [len(r["output"].get("system", [])) for r in later["results"]][-1] == 2
-    assert "[D001]" in later["results"][-1]["output"]["system"][1]
+    assert "Knowledge base" in later["results"][-1]["output"]["system"][1]
+    assert "[D001]" in hint_of(later["results"][1])
+
+
+def hint_of(result: dict[str, Any]) -> str:
+    """Return what kb has put behind the prompt, "" for nothing."""
+    added = result["output"]["parts"][1:]
+    assert all(part["synthetic"] and part["id"] > "prt_1" and part["messageID"] == "msg_1" for part in added)
+    return "".join(part["text"] for part in added)
+
+
+def test_the_system_prompt_stays_the_same_so_that_it_is_cached(host: Opencode) -> None:
+    host.run(event("session.idle", sessionID="ses_1"), messages=[text("user", "go"), text("assistant", EN, 1)])
+    write = {"tool": "write", "sessionID": "ses_1", "callID": "c1", "args": {}}
+    before = {"hook": "tool.execute.before", "input": write,
+              "output": {"args": {"filePath": str(host.folder / "auth.py"), "content": "x"}}}  # fmt: skip
+    after = {"hook": "tool.execute.after", "input": write, "output": {"output": "Wrote file."}}
+    told = host.run(event("session.created", info={"id": "ses_1"}), SYSTEM, said(QUESTION), SYSTEM, before, after,
+                    {**SYSTEM, "output": {"system": ["s"]}}, said("hello"), SYSTEM)  # fmt: skip
+    systems = [r["output"]["system"] for r in told["results"] if "system" in r["output"]]
+    assert len(systems) == 4 and all(one == systems[0] for one in systems) and len(systems[0]) == 2
+    assert "[D001]" in hint_of(told["results"][2]) and hint_of(told["results"][7]) == ""
+
+
+def test_a_warning_stands_behind_the_result_of_its_call(host: Opencode, tmp_path: Path) -> None:
+    script = '#!/bin/sh\ncat >/dev/null; [ $1 = pre-tool ] && echo \'{"context": "read it first"}\' || echo "{}"\n'
+    (tmp_path / "a bin" / "kb-hook").write_text(script)
+    call = {"tool": "edit", "sessionID": "ses_1", "callID": "c1", "args": {}}
+    steps = [{"hook": "tool.execute.before", "input": call, "output": {"args": {}}},
+             {"hook": "tool.execute.after", "input": call, "output": {"output": "Edited."}},
+             {"hook": "tool.execute.after", "input": call, "output": {"output": "Again."}}]  # fmt: skip
+    told = host.run(*steps)
+    assert [r["output"].get("output") for r in told["results"]] == [None, "Edited.\n\nread it first", "Again."]
+
+
+def test_a_resumed_session_gets_its_start_and_a_sub_agent_none(host: Opencode) -> None:
+    host.run(event("session.idle", sessionID="ses_0"), messages=[text("user", "go"), text("assistant", EN, 1)])
+    told = host.run(said("hello"), SYSTEM, {**said("look"), "input": {"sessionID": "ses_2"}},
+                    {**SYSTEM, "input": {"sessionID": "ses_2"}, "output": {"system": ["s"]}},
+                    messages=[text("user", "go")], parents={"ses_2": "ses_1"})  # fmt: skip
+    systems = [r["output"]["system"] for r in told["results"] if "system" in r["output"]]
+    assert "Knowledge base" in systems[0][1] and systems[1] == ["s"]
+
+
+def test_the_first_prompt_waits_for_a_slow_start(host: Opencode, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    (tmp_path / "a bin" / "kb-hook").write_text(
+        f"#!/bin/sh\ncat >/dev/null; [ $1 = session-start ] && sleep 1.5; echo $1 >> '{calls}'; "
+        'echo "{\\"context\\": \\"told at $1\\"}"\n'
+    )
+    told = host.run({**event("session.created", info={"id": "ses_1"}), "background": True}, said("hello"), SYSTEM)
+    assert told["results"][2]["output"]["system"] == ["s", "told at session-start"]
+    assert calls.read_text() == "session-start\nuser-prompt\n", "begun once, and before the prompt"
+
+
+def test_what_the_person_is_asked_stays_in_the_conversation(host: Opencode, tmp_path: Path) -> None:
+    script = '#!/bin/sh\ncat >/dev/null; [ $1 = stop ] || [ $1 = subagent-stop ] && echo \'{"message": "keep it?"}\'\n'
+    (tmp_path / "a bin" / "kb-hook").write_text(script)
+    way = {"agent": "build", "model": {"providerID": "p", "modelID": "m"}}
+    child = event("session.created", info={"id": "ses_2", "parentID": "ses_1"})
+    told = host.run(child, said("go", **way), event("session.idle", sessionID="ses_1"),
+                    event("session.idle", sessionID="ses_2"), messages=[text("user", "go")])  # fmt: skip
+    assert told["shown"] == ["keep it?"] * 2, "of a sub-agent as well, for a moment"
+    (left,) = told["left"]
+    parts = [{"type": "text", "text": "keep it?", "ignored": True}]
+    assert left == {"session": "ses_1", "noReply": True, "parts": parts, **way}, "the model does not read it"
+    program = tmp_path / "a bin" / "kb-hook"
+    program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/called'\n")
+    host.run({**said("x"), "output": {"parts": parts}})
+    assert not (tmp_path / "called").exists(), "its own words are no prompt"
 
 
 def test_a_question_that_was_handed_on_is_not_asked_again(host: Opencode) -> None:
     host.run(event("session.idle", sessionID="ses_1"), messages=[text("user", "go"), text("assistant", EN, 1)])
     same, other = f"memory_reader: look\nuser_question: {QUESTION}", "user_question: Must responses be sanitized by it?"
-    told = host.run(said(QUESTION), said("hello"), SYSTEM, said(same), SYSTEM, said(other + " Sanitizer"), SYSTEM)
-    systems = [r["output"]["system"][1:] for r in told["results"] if "system" in r["output"]]
-    assert [bool(texts) for texts in systems] == [False, False, True], "only the very same question is passed over"
+    told = host.run(said(QUESTION), said("hello"), said(same), said(other + " Sanitizer"))
+    hints = [bool(hint_of(result)) for result in told["results"]]
+    assert hints == [True, False, False, True], "only the very same question is passed over"
 
 
 def test_whether_an_orchestrator_asks_by_itself_is_looked_up_once_a_minute(host: Opencode, tmp_path: Path) -> None:
     path, calls = host.plugin.parent.parent / "oh-my-opencode.json", tmp_path / "calls"
     amended = '{"agents": {"sisyphus": {"prompt_append": "<!-- KB:sisyphus -->"}}}'
     program = tmp_path / "a bin" / "kb-hook"
-    program.write_text(f"#!/bin/sh\ncat >/dev/null; echo x >> '{calls}'; echo '{amended}' > '{path}'\n")
+    program.write_text(f"#!/bin/sh\ncat >/dev/null; [ $1 = user-prompt ] || exit 0\n"
+                       f"echo x >> '{calls}'; echo '{amended}' > '{path}'\n")  # fmt: skip
     asked = [{**said("how?", agent="Sisyphus"), "wait": wait} for wait in (0, 59_000, 2_000)]
     host.run(*asked)
     assert calls.read_text() == "x\nx\n", "asked, asked within the minute though it is amended now, and then no more"

@@ -56,12 +56,14 @@ async function clear() {
 
 const words = (parts) =>
   (parts ?? [])
-    .filter((part) => part?.type === "text" && !part.synthetic)
+    .filter((part) => part?.type === "text" && !part.synthetic && !part.ignored)
     .map((part) => part.text)
     .join("\n")
 
 export const KbPlugin = async ({ client, directory }) => {
-  const told = new Map() // session -> { start, prompt, tool }: what its next calls of the model are told
+  const begun = new Map() // session -> the answer to its start, or the promise of it
+  const notes = new Map() // call of a tool -> what the model is told behind its result
+  const ways = new Map() // session -> { agent, model, variant } of its last prompt
   const parents = new Map() // session of a sub-agent -> the session it works for
   const asked = new Set() // what people asked in this process, word for word
   const pruning = new Set() // sessions whose messages are being pruned
@@ -69,12 +71,41 @@ export const KbPlugin = async ({ client, directory }) => {
   let amended = { time: -Infinity, text: "" }
   clear()
 
-  const tell = (session, place, answer) => {
-    told.set(session, { ...told.get(session), [place]: answer.context ?? "" })
-    if (answer.message) client?.tui?.showToast?.({ body: { message: answer.message, variant: "info" } })?.catch?.(() => {})
+  const show = ({ message }) => {
+    if (message) client?.tui?.showToast?.({ body: { message, variant: "info" } })?.catch?.(() => {})
   }
   const send = (event, word, session, more) =>
     event in SECONDS ? ask(event, word, { session_id: session, cwd: directory, ...more }) : Promise.resolve({})
+
+  // What the person is to answer or may want to undo stays in the conversation; the model does not read it.
+  async function leave(session, { message }) {
+    if (!message) return
+    const parts = [{ type: "text", text: message, ignored: true }]
+    try {
+      await client.session.prompt({ path: { id: session }, body: { noReply: true, ...ways.get(session), parts } })
+    } catch {
+      // the toast has shown it
+    }
+  }
+
+  // Ask for what a session is told in its system prompt. It stays the same text, so that the model's cache of the
+  // conversation holds; only a compaction, which rewrites the conversation itself, renews it.
+  function begin(session, source) {
+    const asked = send("session.created", "session-start", session, { source })
+    begun.set(session, asked)
+    asked.then(show)
+    return asked
+  }
+
+  // Wait for a session's start; one that this process has not seen begin was resumed, or is a sub-agent's.
+  async function started(session) {
+    if (!begun.has(session) && !parents.has(session)) {
+      const parent = await client?.session?.get?.({ path: { id: session } })?.then(({ data }) => data?.parentID, () => "")
+      if (parent) parents.set(session, parent)
+      else if (!begun.has(session)) begin(session, "resume")
+    }
+    return begun.get(session)
+  }
 
   // Keep a session's messages where kb can read them; the path, or "" where that cannot be.
   async function copied(session) {
@@ -116,15 +147,15 @@ export const KbPlugin = async ({ client, directory }) => {
       if (!session) return
       if (event.type === "session.created" && about.info?.parentID) parents.set(session, about.info.parentID)
       else if (event.type === "session.created")
-        tell(session, "start", await send(event.type, "session-start", session, { source: "startup" }))
-      else if (event.type === "session.compacted")
-        tell(session, "start", await send("session.created", "session-start", session, { source: "compact" }))
+        await (begun.get(session) ?? begin(session, "startup"))
+      else if (event.type === "session.compacted") await begin(session, "compact")
       else if (event.type === "session.idle") {
-        const { message } = await ended(session)
-        tell(session, "tool", { message })
+        const answer = await ended(session)
+        show(answer)
+        if (!parents.has(session)) await leave(session, answer)
       } else if (event.type === "session.deleted") {
         await send(event.type, "session-end", session, { transcript_path: await copied(session), reason: "other" })
-        told.delete(session)
+        begun.delete(session)
         pruning.delete(session)
       }
     },
@@ -133,13 +164,19 @@ export const KbPlugin = async ({ client, directory }) => {
       const prompt = words(output?.parts)
       const session = input?.sessionID
       last = session ?? last
+      if (prompt.trim()) {
+        ways.set(session, { agent: input?.agent, model: input?.model, variant: input?.variant })
+        await started(session)
+      }
       const question = /^\s*user_question:[ \t]*(.+?)\s*$/m.exec(prompt)
       if (!prompt.trim() || (question && asked.has(question[1])) || (await asksItself(input?.agent))) return
       asked.add(prompt.trim())
       const answer = await send("chat.message", "user-prompt", session, { prompt, transcript_path: await copied(session) })
-      tell(session, "tool", {})
-      tell(session, "prompt", answer)
+      show(answer)
       if (answer.deny) throw new Error(answer.deny)
+      const end = output.parts.at(-1)
+      const hint = { type: "text", text: answer.context, synthetic: true }
+      if (answer.context) output.parts.push({ ...hint, id: `${end.id}k`, sessionID: end.sessionID, messageID: end.messageID })
     },
 
     "tool.execute.before": async (input, output) => {
@@ -150,20 +187,24 @@ export const KbPlugin = async ({ client, directory }) => {
         for (const key of Object.keys(output.args)) delete output.args[key]
         Object.assign(output.args, answer.input)
       }
-      if (answer.context || answer.message) tell(input.sessionID, "tool", answer)
+      if (answer.context) notes.set(input.callID, answer.context)
+      show(answer)
     },
 
     "tool.execute.after": async (input, output) => {
-      if (!["glob", "grep"].includes(input.tool) || !(output?.output?.length > LONG)) return
-      const payload = { tool_name: input.tool, tool_input: input.args ?? {}, tool_response: output.output }
-      const answer = await send("tool.execute.after", "post-tool", input.sessionID, payload)
-      if (typeof answer.output === "string") output.output = `${answer.output}\n\n${answer.context ?? ""}`
+      if (["glob", "grep"].includes(input.tool) && output?.output?.length > LONG) {
+        const payload = { tool_name: input.tool, tool_input: input.args ?? {}, tool_response: output.output }
+        const answer = await send("tool.execute.after", "post-tool", input.sessionID, payload)
+        if (typeof answer.output === "string") output.output = `${answer.output}\n\n${answer.context ?? ""}`
+      }
+      const note = notes.get(input.callID)
+      notes.delete(input.callID)
+      if (note && typeof output?.output === "string") output.output = `${output.output}\n\n${note}`
     },
 
     "experimental.chat.system.transform": async (input, output) => {
-      const { start, prompt, tool } = told.get(input?.sessionID ?? last) ?? {}
-      const text = [start, prompt, tool].filter(Boolean).join("\n\n")
-      if (text) output.system.push(text)
+      const start = await begun.get(input?.sessionID ?? last)
+      if (start?.context) output.system.push(start.context)
     },
 
     "experimental.session.compacting": async (input, output) => {
