@@ -28,12 +28,14 @@ _PLAIN = r"[^\s()<>`\\]|\\\S"
 _ONE_DEEP = rf"{_PLAIN}|\((?:{_PLAIN})*+\)"
 _TWO_DEEP = rf"{_PLAIN}|\((?:{_ONE_DEEP})*+\)"
 _TARGET = regex(
-    r"[ \t]*(?:(?:\r\n|\n|\r)[ \t>]*)?"
+    r"[ \t]*+(?:(?:\r\n|\n|\r)[ \t>]*+)?"
     rf"(?:<((?:[^<>`\\\r\n]|\\.)+)>|((?:{_PLAIN}|\((?:{_TWO_DEEP})*+\))++))"
 )
-_TITLE = r"(?:\s+(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^()\\]|\\[\s\S])*+\)))?"
-_BEHIND_TARGET = regex(rf"{_TITLE}\s*\)")
-_BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*(?:[\r\n]|\Z)")
+_TITLE = r"(?:\s++(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^()\\]|\\[\s\S])*+\)))?"
+_BEHIND_TARGET = regex(rf"{_TITLE}\s*+\)")
+_BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*+(?:[\r\n]|\Z)")
+_LONGEST = 1000
+"""Characters of a destination, and of the title behind it, that are read: `[a](` again and again ends none of them."""
 _PATH = regex(r"(?:[^#?\\]|\\[^#?])*")
 _ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|\Z")
 _ESCAPED = regex(r"\\([!-/:-@\[-`{-~])")
@@ -176,9 +178,11 @@ def _destinations_in(piece: str, start: int) -> Iterator[Span]:
     first = shown.find("[")
     done = 0
     for lead in _LEAD.finditer(shown) if first >= 0 else ():
-        target = _TARGET.match(piece, lead.end())
+        if lead.start() < done or lead.end() - 2 <= first:
+            continue
+        target = _TARGET.match(piece, lead.end(), lead.end() + _LONGEST)
         behind = _BEHIND_TARGET if lead.group() == "](" else _BEHIND_DEFINITION
-        if target and lead.end() - 2 > first and lead.start() >= done and behind.match(piece, target.end()):
+        if target and behind.match(piece, target.end(), target.end() + _LONGEST):
             done = target.end()
             group = target.lastindex or 0
             path = _path_in(target.group(group))

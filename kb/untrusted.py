@@ -353,7 +353,7 @@ _COMMENT = regex(
 )
 _UNSEEN_SIGNS = ("<!--", "]:", "display", "visibility", "font-size", "opacity", "color", "hidden")
 """One of these stands in everything that is found here."""
-_LINK = regex(r"!?\[[^\]\n]*\]\([^)\n]*\)|https?://\S+")
+_LINK = regex(r"!?\[[^\[\]\n]*+\]\([^()\n]*+\)|https?://\S+")
 _PROSE = regex(r"(?<!\S)[^\W\d_]{2,}[,.;:!?]*(?!\S)")
 _IDEOGRAPHS = regex(f"[{_IDEOGRAPH}]")
 _WORDS, _CHARACTERS = 4, 6

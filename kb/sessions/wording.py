@@ -21,16 +21,19 @@ class Reasoned(NamedTuple):
 
 
 _REASON_BEHIND = (
-    regex(r"[（(]\s*(?:原因|理由|因为|[Rr]eason|because)\s*(?:是|[:：])?\s*(?P<why>[^（()）]+)[)）]"),
-    regex(r"[，,、；。\s]*(?:——|--|—)?\s*(?:原因是|理由是|是因为|因为|由于)[:：，,]?\s*(?P<why>.+)", re.DOTALL),
-    regex(r"[，,；\s]*(?P<why>(?:否则|不然|以免|以防|从而避免|以避免|以便|为的是).+)", re.DOTALL),
+    regex(r"[（(]\s*+(?:原因|理由|因为|[Rr]eason|because)\s*+(?:是|[:：])?\s*+(?P<why>[^（()）]++)[)）]"),
     regex(
-        r"[,;.\s]*(?:—|–|--)?\s*\b(?:[Bb]ecause(?: of)?|due to(?: the fact that)?|given that"
+        r"(?<![，,、；。\s])[，,、；。\s]*+(?:——|--|—)?\s*+(?:原因是|理由是|是因为|因为|由于)[:：，,]?\s*(?P<why>.+)",
+        re.DOTALL,
+    ),
+    regex(r"(?<![，,；\s])[，,；\s]*+(?P<why>(?:否则|不然|以免|以防|从而避免|以避免|以便|为的是).+)", re.DOTALL),
+    regex(
+        r"(?<![,;.\s])[,;.\s]*+(?:—|–|--)?\s*+\b(?:[Bb]ecause(?: of)?|due to(?: the fact that)?|given that"
         r"|since(?!\s+(?:\d|the last|last|yesterday|then|we last|version|v\d|day|this morning)))\s+(?P<why>.+)",
         re.DOTALL,
     ),
     regex(
-        r"[,;.\s]*(?:—|–|--)?\s*(?P<why>\b(?:otherwise|or else|so that|in order to|(?:so as )?to (?:avoid|prevent|keep"
+        r"(?<![,;.\s])[,;.\s]*+(?:—|–|--)?\s*+(?P<why>\b(?:otherwise|or else|so that|in order to|(?:so as )?to (?:avoid|prevent|keep"
         r"|ensure|guarantee))\b.+)",
         re.DOTALL,
     ),
@@ -39,7 +42,7 @@ _REASON_BEFORE = (
     regex(
         r"^(?:因为|由于|鉴于|考虑到)(?P<why>[^，,]+(?:[，,][^，,]+)?)[，,]\s*(?:所以|因此|故)?(?P<main>.+)$", re.DOTALL
     ),
-    regex(r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s+(?P<why>[^,]+),\s*(?:so\s+)?(?P<main>.+)$", re.DOTALL),
+    regex(r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s++(?P<why>[^,]++),\s*+(?:so\s++)?(?P<main>.+)$", re.DOTALL),
 )
 
 _QUESTION = regex(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
@@ -136,7 +139,7 @@ _WISH = regex(
     r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually )?(?:prefer|like|hate|dislike"
     r"|want you to always)\b"
     r"|i'd (?:always )?(?:rather|prefer)\b|my preference is|remember (?:that|to|:))"
-    r"|^\W*(?:请|另外|还有|记住|注意|对了|好的?)?[，,:：]?\s*(?:"
+    r"|^\W*+(?:请|另外|还有|记住|注意|对了|好的?)?[，,:：]?\s*+(?:"
     r"(?:以后|今后|往后|将来|从现在起|从现在开始|从今以后)[，,]?\s*(?:都|请|要|不要|别|一律|就|用|在|写|每|凡|所有"
     r"|我们|代码|提交|测试|注释|回[答复])"
     r"|我(?:们)?(?:更|比较|一般|一直|个人)?(?:喜欢|偏好|偏爱|习惯|倾向于|不喜欢|讨厌)|(?:请)?(?:总是|始终|一律"

@@ -32,7 +32,7 @@ _NUMERAL = regex(
 _DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 _POWERS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
 _REASON = regex("|".join(re.escape(word) for word in REASONS.split("|")), re.IGNORECASE)
-_MARKUP = regex(r"!?\[([^\]\n]*)\]\([^)\n]*\)|[*`]+|^\s*(?:[-+>]|\d+[.)])\s+|^#+\s+")
+_MARKUP = regex(r"!?\[([^\[\]\n]*+)\]\([^()\n]*+\)|[*`]+|^\s*(?:[-+>]|\d+[.)])\s+|^#+\s+")
 _QUESTION = regex(r"[?？吗呢]\s*$")
 _NOT_AFTER_COMMA = regex(r"[,，]\s*(?=not\s)|[,，]\s*(?=(?:而不是|而非|不选|不采用))", re.IGNORECASE)
 SENTENCE_END = regex(r"(?<=[。！？!?；;])\s*|(?<=\.)\s+(?=[^\sa-z])|\n+")
