@@ -22,6 +22,12 @@ def called(name: str, given: dict[str, Any], call: str = "c1") -> str:
     return json.dumps({"type": "assistant", "message": {"role": "assistant", "content": [block]}}) + "\n"
 
 
+def answered(call: str = "c1", text: str = "done") -> str:
+    """Return one line: a tool answers."""
+    block = {"type": "tool_result", "tool_use_id": call, "content": text}
+    return json.dumps({"type": "user", "message": {"role": "user", "content": [block]}}) + "\n"
+
+
 def transcript(path: Path, *texts: str) -> str:
     """Write a transcript in which a task is given and the agent says *texts*; return its path."""
     lines = [said("user", "请实现订单服务的接口 / implement the order service"), *(said("assistant", t) for t in texts)]

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from command_line import run
 from conftest import Clock, git
-from talk import EN, PASSING, ZH, add, called, said, transcript
+from talk import EN, PASSING, ZH, add, answered, called, said, transcript
 
 from kb.errors import BadInput, KbError, UnknownId
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.guard.tasks import task_of_agent
 from kb.knowledge.names import safe_id
 from kb.knowledge.recall.hints import uses
 from kb.knowledge.session import keeping as sessions
 from kb.knowledge.session.refusals import refusals
 from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, waiting
-from kb.knowledge.session.transcripts import task_of_agent
 from kb.record import GLOBAL
 from kb.sessions import transcript as transcripts
 from kb.text import count
@@ -376,8 +376,10 @@ def test_an_archive_is_named_by_a_part_that_fits_one(
 
 def test_the_task_of_a_sub_agent_is_found_in_its_parents_transcript(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    lines = [said("user", "hi"), called("Task", {"subagent_type": "Explore", "prompt": "old"})]
-    lines += [called("Agent", {"subagent_type": "explore", "prompt": "find the 退款 code", "description": "look"})]
+    lines = [said("user", "hi"), called("Task", {"subagent_type": "Explore", "prompt": "old"}), answered("c1")]
+    lines += [
+        called("Agent", {"subagent_type": "explore", "prompt": "find the 退款 code", "description": "look"}, "c2")
+    ]
     path.write_text("".join(lines) + '{"half', encoding="utf-8")
     assert task_of_agent(str(path), "Explore") == "look\nfind the 退款 code"
     assert task_of_agent(str(path), "Plan") == ""

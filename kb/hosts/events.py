@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.decision import Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
 from kb.hosts.deadline import Late
+from kb.hosts.quick import SPAWNS
 from kb.knowledge import KnowledgeBase, failures
 from kb.prompts import persons_words
 from kb.record import Verdict
@@ -154,11 +155,11 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
 
 
 def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Give a sub-agent the hints for its role; the host does not say its task, but its parent's transcript may."""
-    from kb.knowledge.session.transcripts import task_of_agent
+    """Give a sub-agent the hints for its role and task; the host does not say the task, but the call for it did."""
+    from kb.knowledge.guard.tasks import take_task
 
     avatar = _text(payload, "agent_type")
-    task = _text(payload, "prompt") or task_of_agent(_transcript(payload), avatar)
+    task = _text(payload, "prompt") or take_task(kb, _text(payload, "session_id"), avatar, _transcript(payload))
     project = kb.project(_text(payload, "cwd"))
     return Decision(context=kb.hint_for_avatar(avatar, task, project=project, quiet=True))
 
@@ -267,6 +268,16 @@ def _guarded(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     return ruled(kb, seen)
 
 
+def _task_given(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
+    """Remember what a sub-agent is asked for: when it starts, the host does not say."""
+    given = payload.get("tool_input")
+    if payload.get("tool_name") in SPAWNS and isinstance(given, dict):
+        from kb.knowledge.guard.tasks import remember_task
+
+        remember_task(kb, _text(payload, "session_id"), given, _text(payload, "tool_use_id"))
+    return Decision()
+
+
 def _lit_at_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Tell of the context at a tool call: in a session that works alone this is where it hears of it."""
     lit = _light(kb, payload, only_told=True)
@@ -292,7 +303,7 @@ def messages(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 Look = Callable[[KnowledgeBase, Mapping[str, "Any"]], Decision]
-BEFORE_TOOL: tuple[Look, ...] = (_guarded, _read_in_parts, _lit_at_tool)
+BEFORE_TOOL: tuple[Look, ...] = (_guarded, _read_in_parts, _task_given, _lit_at_tool)
 """What looks at a tool call before it is made. One more is a function and a word here; `quick.py` lets it be asked."""
 AT_PROMPT: tuple[Look, ...] = (_begun, _lit_at_prompt, _records_on)
 """What looks at a prompt."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SEARCHES = frozenset({"Glob", "Grep"})
+SPAWNS = frozenset({"Agent", "Task"})
+"""Tools that start a sub-agent: what it is asked for is remembered."""
 SETTINGS = "dcp-config.yaml"
 CHUNK, PATHS = 1000, 200
 """What the settings say where their file does not."""
@@ -30,6 +32,8 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
     if event == "UserPromptSubmit":
         return not str(payload.get("prompt") or "").strip()
     if event == "PreToolUse":
+        if payload.get("tool_name") in SPAWNS:
+            return False
         usual = not os.path.exists(os.path.join(root, SETTINGS))
         return not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
     if event == "PostToolUse":

@@ -22,6 +22,8 @@ QUIET = "guard.json"
 _MOST = 400_000
 """Bytes at the end of the log that are read."""
 PROMPT, READ, QUOTED, NOTICED, MOMENT, SAID = "prompt", "read", "quoted", "noticed", "moment", "said"
+TASK, STARTED = "task", "started"
+"""What a sub-agent is asked for, and the call of one that has started."""
 GOES_ON = "goes-on"
 """The name of a prompt that no person wrote, under which the turn goes on."""
 

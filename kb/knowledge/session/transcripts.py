@@ -10,8 +10,6 @@ from kb.store.files import unwaited
 from kb.words import say
 
 MAX_TRANSCRIPT = 256_000_000
-_TAIL = 400_000
-"""Bytes of a transcript in which the call of a sub-agent that starts now is looked for."""
 
 
 def read_transcript(path: str, last: int = 0) -> bytes:
@@ -40,20 +38,3 @@ def has_words(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(about.st_mode) and about.st_size > 0
-
-
-def task_of_agent(path: str, agent_type: str) -> str:
-    """Return what the sub-agent of *agent_type* that starts now was asked for, by the end of its parent's transcript.
-
-    "" where that does not say: the host writes the file a little late.
-    """
-    from kb.sessions.transcript import read
-
-    try:
-        data = read_transcript(path, _TAIL)
-    except BadInput:
-        return ""
-    calls = [call for message in read(data).messages for call in message.calls]
-    given = [call.input for call in calls if call.name in ("Agent", "Task")]
-    named = [each for each in given if str(each.get("subagent_type") or "").casefold() == agent_type.casefold()]
-    return f"{named[-1].get('description') or ''}\n{named[-1].get('prompt') or ''}".strip() if named else ""
