@@ -57,6 +57,18 @@ class Section(NamedTuple):
     text: str
 
 
+class ScopedId(str):
+    """An id in a message, with the scope of its record: `KnowledgeBase.words` writes it for the reader."""
+
+    scope: str
+
+    def __new__(cls, record_id: str, scope: str) -> ScopedId:
+        """Return *record_id* as the id of a record of *scope*."""
+        made = super().__new__(cls, record_id)
+        made.scope = scope
+        return made
+
+
 class Record(NamedTuple):
     """One markdown file the store keeps."""
 
@@ -88,6 +100,11 @@ class Record(NamedTuple):
     """The text of the USER block."""
     path: str = ""
     """Where the file stands, relative to the knowledge base, with forward slashes."""
+
+    @property
+    def scoped_id(self) -> ScopedId:
+        """The id as a message names it."""
+        return ScopedId(self.id, self.scope)
 
     def section(self, name: str) -> str:
         """Return the text under the canonical section *name*, or ""."""
@@ -156,6 +173,18 @@ def aliases_of(values: Mapping[str, Any]) -> list[str]:
     """Return the numbers that a record has had, from its front or what of it kb does not read."""
     found = values.get(ALIASES)
     return [str(item) for item in (found if isinstance(found, list | tuple) else [found]) if item]
+
+
+def name_for(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
+    """Return the name by which a reader who stands in the scope *reader* finds the record *record_id* of *scope*.
+
+    A bare id means the reader's own scope first, then the global one. *is_taken*: a record of another scope that a
+    bare id could mean has the same number, so a global record is `global:D001` to be found. A reader of whom nothing is
+    known (*reader* is "") gets every record of a project with its project.
+    """
+    if scope == reader or (scope == GLOBAL and not is_taken) or not scope:
+        return record_id
+    return f"{scope.removeprefix('project/')}:{record_id}"
 
 
 class Similar(NamedTuple):

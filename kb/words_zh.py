@@ -375,6 +375,7 @@ KNOWLEDGE: dict[str, str] = {
     "name a record of the same scope": "请指明同一范围内的记录",
     "{id} names several records: {choices}": "{id} 对应多条记录：{choices}",
     "name one of them": "请指明其中一条",
+    "another scope has one; if that is meant, name it in full: {choices}": "别的范围里有，如指它请写全名：{choices}",
     "see: kb list": "见：kb list",
     # bring, inbox, life
     "masked: {rules}": "已遮蔽：{rules}",

@@ -94,7 +94,7 @@ def _dangling(shelf: Shelf, one: Opened, path: str, tree: _Tree) -> Finding:
     fix = (
         say("perhaps it moved: {target}", target=moved[0])
         if len(moved) == 1
-        else say("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.id)
+        else say("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
     )
     severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
     return finding("impact", one, message, fix, key="impact", item=path, severity=severity)
@@ -125,7 +125,7 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
 
 
 def _reread(one: Opened) -> Said:
-    return say("read it again; if it still holds: kb confirm {id}", id=one.record.id)
+    return say("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
 
 
 def known_fixes(shelf: Shelf) -> Iterator[Finding]:
@@ -160,7 +160,7 @@ def old_records(shelf: Shelf) -> Iterator[Finding]:
         age = (today - date.fromisoformat(day)).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
             message = say("it has been waiting for a verdict for {days} days", days=age)
-            fix = say("settle it: kb status {id} accepted, or rejected", id=one.record.id)
+            fix = say("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
             yield finding("unsettled", one, message, fix, key="status", severity="warning")
         elif (
             one.record.status == Status.ACCEPTED

@@ -22,7 +22,7 @@ def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
             yield finding(
                 "duplicate-id",
                 one,
-                say("{id} also names {other}", id=one.record.id, other=owners[0].record.path),
+                say("{id} also names {other}", id=one.record.scoped_id, other=owners[0].record.path),
                 say("renumber this one, the younger; {id} is free: kb renumber", id=next(numbers)),
                 key="id",
             )
@@ -67,12 +67,14 @@ def ids_on_other_branches(shelf: Shelf) -> Iterator[Finding]:
             continue
         settled = branches.get(trunk, {}).get(one.key) == ours
         message = say(
-            "on the branch {branch}, {id} names another record", branch=", ".join(sorted(others)), id=one.record.id
+            "on the branch {branch}, {id} names another record",
+            branch=", ".join(sorted(others)),
+            id=one.record.scoped_id,
         )
         if trunk in others or (not settled and min(others.values()) < ours):
             prefix = one.record.id.rstrip("0123456789")
             numbers = free.setdefault((one.record.scope, prefix), next_ids(shelf, one.record.scope, prefix))
-            fix = say("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.id)
+            fix = say("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.scoped_id)
             yield finding("branch-id", one, message, fix, key="id")
         else:
             fix = say("the other one is to be renumbered before it is merged")

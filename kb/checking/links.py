@@ -13,7 +13,7 @@ from kb.fences import code_lines
 from kb.front import body_start, line_of, lines
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
-from kb.record import LIVE, Status
+from kb.record import LIVE, Record, Status, name_for
 from kb.text import clip
 from kb.words import Said, say
 
@@ -94,18 +94,25 @@ def citations_of_the_dead(shelf: Shelf) -> Iterator[Finding]:
             if key:
                 status = shelf.by_key[key][0].record.status
                 message = say("[{id}] is {status}", id=_written(project, id), status=clip(status, 40))
-                yield Finding("dead-citation", "warning", one.record.path, line, message, _instead(shelf, key))
+                yield Finding(
+                    "dead-citation", "warning", one.record.path, line, message, _instead(shelf, key, one.record.scope)
+                )
 
 
 def _related(one: Opened) -> tuple[str, ...]:
     return (*one.record.supersedes, *one.record.amends, *one.record.coexists_with)
 
 
-def _instead(shelf: Shelf, key: Key) -> Said:
+def _instead(shelf: Shelf, key: Key, scope: str) -> Said:
     live = [one for one in shelf.successors.get(key, ()) if one.record.status == Status.ACCEPTED]
     if live:
-        return say("cite [{id}] instead, or say why the old one still matters", id=live[0].record.id)
+        return say("cite [{id}] instead, or say why the old one still matters", id=_cited(live[0].record, scope))
     return say("take the citation out, or say why the old one still matters")
+
+
+def _cited(record: Record, scope: str) -> str:
+    """Return how a text of *scope* cites *record*."""
+    return name_for(scope, record.scope, record.id, is_taken=False)
 
 
 def _is_ours(id: str) -> bool:

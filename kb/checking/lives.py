@@ -65,17 +65,19 @@ def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
         if not successors and one.record.scope not in unread:
             fix = say(
                 "name the successor: kb supersede {id} --by NEW; without one: kb status {id} deprecated",
-                id=one.record.id,
+                id=one.record.scoped_id,
             )
             yield finding("superseded", one, say("it is superseded, but by no record"), fix, key="status")
         elif successors and len(pending) == len(successors):
             message = say(
                 "it is superseded by {id}, which is only {status}",
-                id=pending[0].record.id,
+                id=pending[0].record.scoped_id,
                 status=pending[0].record.status,
             )
             fix = say(
-                "accept {new}, or until then: kb status {id} accepted", new=pending[0].record.id, id=one.record.id
+                "accept {new}, or until then: kb status {id} accepted",
+                new=pending[0].record.scoped_id,
+                id=one.record.scoped_id,
             )
             waits = any(s.record.status == Status.PROPOSED for s in pending)
             yield finding("superseded", one, message, fix, key="status", severity="warning" if waits else "error")
@@ -93,7 +95,7 @@ def unmarked(shelf: Shelf) -> Iterator[Finding]:
         yield finding(
             "unmarked",
             owners[0],
-            say("{new} supersedes it, and it is still {status}", new=new.id, status=old.status),
+            say("{new} supersedes it, and it is still {status}", new=new.scoped_id, status=old.status),
             say("mark it: kb check --fix"),
             key="status",
             change={"status": str(Status.SUPERSEDED)},
@@ -184,7 +186,7 @@ def required_sections(shelf: Shelf) -> Iterator[Finding]:
         if missing and accepted and one.record.confirmed and not strict:
             continue  # a person has confirmed the one sentence they said: there may be no more to say
         if missing and accepted:
-            fix = say("write what is missing, or let it wait: kb status {id} proposed", id=one.record.id)
+            fix = say("write what is missing, or let it wait: kb status {id} proposed", id=one.record.scoped_id)
             message = say("it is accepted without: {sections}", sections=missing)
             yield finding("sections", one, message, fix, key="status", severity="error" if strict else "warning")
         elif missing:
@@ -238,11 +240,11 @@ def _contradictions(shelf: Shelf, key: str, made: list[tuple[str, Opened]]) -> I
                 key=clip(written, 60),
                 ours=clip(ours, 60),
                 theirs=clip(theirs, 60),
-                other=against.record.id,
+                other=against.record.scoped_id,
             )
             fix = say(
                 'supersede one of them, or say why both hold: coexists_with: {{{id}: "the reason"}}',
-                id=against.record.id,
+                id=against.record.scoped_id,
             )
             yield finding("claims", one, message, fix, key="claims", item=written)
 
@@ -266,7 +268,7 @@ def clashes(shelf: Shelf) -> Iterator[Finding]:
         one, other = at.get(path), at.get(against)
         if one and other and not _claim_otherwise(one.record, other.record):
             fix = say("replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
-                      old=other.record.id, new=one.record.id)  # fmt: skip
+                      old=other.record.scoped_id, new=one.record.scoped_id)  # fmt: skip
             yield finding("contradiction", one, reason, fix, key="title")
 
 

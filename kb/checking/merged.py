@@ -62,7 +62,7 @@ def _section_twice(one: Opened, first: int, number: int) -> Finding:
     fix = (
         say("take one of them out")
         if same
-        else say("put both into one; after a merge: kb repair {id}", id=one.record.id)
+        else say("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
     )
     as_written = old.heading.casefold() == new.heading.casefold()
     severity: Severity = "error" if new.name and as_written else "warning"
@@ -85,7 +85,7 @@ def both_texts(shelf: Shelf) -> Iterator[Finding]:
         for number, section in enumerate(one.record.sections):
             if _holds_both(section, versions):
                 message = say("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
-                fix = say("choose, or say it in one: kb edit {id}", id=one.record.id)
+                fix = say("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
                 line = line_of(one.text, _sections(one.text)[number].start)
                 yield Finding("both-sides", "error", one.record.path, line, message, fix)
 

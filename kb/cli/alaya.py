@@ -34,4 +34,4 @@ def command(kb: KnowledgeBase, view: str, as_json: bool) -> None:
         if group:
             click.echo(f"{name} ({len(group)})")
         for record in group:
-            click.echo(f"  {record_line(record, kb.config.language)}")
+            click.echo(f"  {record_line(kb, record)}")

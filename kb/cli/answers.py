@@ -27,7 +27,7 @@ def show(
     if commit:
         from kb.knowledge.past.standing import record_at
 
-        record, text = record_at(kb, commit, name, scope=scope)
+        record, text = record_at(kb, commit, name, scope=scope or kb.here)
     else:
         record = kb.record(name, scope=scope)
     if as_json:
@@ -76,8 +76,10 @@ def search(
         return
     if explain:
         _tell_how(kb, found)
+    from kb.knowledge.lookup import name_of
+
     for answer in answers:
-        print(f"{answer.record.id:6} {answer.record.title}  ({answer.record.scope})")
+        print(f"{name_of(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
         if answer.note:
             print(f"       {kb.words(answer.note)}")
         if answer.snippet:

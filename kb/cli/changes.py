@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from kb.cli.door import json_option, with_kb
@@ -25,6 +27,7 @@ def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
 
     The release notes of decisions, as markdown. A alone means A..HEAD.
     """
+    from kb.knowledge.lookup import name_of
     from kb.knowledge.past import when
     from kb.knowledge.past.between import between
 
@@ -34,5 +37,5 @@ def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
         return
     title = say("Records from {older} to {newer}", older=happened.older[:10], newer=happened.newer[:10])
     click.echo(f"{MARKDOWN.heading}{kb.words(title)}\n")
-    lines = list(told(happened, kb.config.language, MARKDOWN))
+    lines = list(told(happened, kb.config.language, MARKDOWN, partial(name_of, kb)))
     click.echo("\n".join(lines[:-1] or [kb.words(say("no record changes"))]))

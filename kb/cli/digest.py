@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import click
 
@@ -43,16 +44,18 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
 
 def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     """Yield what a person reads of a digest."""
-    changes = list(told(found.changes, kb.config.language, PLAIN))
+    from kb.knowledge.lookup import name_of
+
+    changes = list(told(found.changes, kb.config.language, PLAIN, partial(name_of, kb)))
     yield from changes or [kb.words(say("no record changes")), ""]
-    reviews = [f"{one.branch}: [{one.record.id}] {one.record.title}" for one in found.reviews]
+    reviews = [f"{one.branch}: [{name_of(kb, one.record)}] {one.record.title}" for one in found.reviews]
     yield from _part(kb, say("Open reviews"), reviews, say("decide them: kb review"))
     waiting = [f"{one.path}: {kb.words(one.message)}" for one in found.waiting]
     yield from _part(kb, say("To be read again"), waiting, say("if one still holds: kb confirm ID"))
-    unused = [f"[{record.id}] {record.title} ({record.scope})" for record in found.unused]
     refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
     again = say("to write one all the same: kb write, with what its reason asks for")
     yield from _part(kb, say("Refused in sessions"), refused, again)
+    unused = [f"[{name_of(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     counted = say("not handed to an agent of this clone since {day}", day=found.counted_from)
     yield from _part(kb, say("Used by nobody"), unused, counted)
 

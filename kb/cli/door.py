@@ -57,7 +57,7 @@ def opened(ctx: click.Context) -> KnowledgeBase:
     from kb.knowledge import KnowledgeBase
 
     place = ctx.find_root().obj
-    return KnowledgeBase.at(place) if place else KnowledgeBase.open()
+    return KnowledgeBase.at(place, folder=os.getcwd()) if place else KnowledgeBase.open()
 
 
 def language_in_use(context: click.Context | None = None) -> str:

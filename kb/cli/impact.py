@@ -47,7 +47,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     for one in found.records:
         detail = f"  {one.detail}" if one.relation.startswith("same") else ""
         relation = padded(kb.words(_RELATIONS[one.relation]), 14)
-        click.echo(f"{relation} {record_line(one.record, kb.config.language)}{detail}")
+        click.echo(f"{relation} {record_line(kb, one.record)}{detail}")
     for place in found.places:
         path = os.path.relpath(place.path) if os.path.isabs(place.path) else place.path
         line = f"{path}:{place.line}: {clip(place.text, _LINE)}" if place.line else path

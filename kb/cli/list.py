@@ -54,4 +54,4 @@ def command(
         click.echo(as_table(records, kb.config.language))
     else:
         for record in records:
-            click.echo(record_line(record, kb.config.language))
+            click.echo(record_line(kb, record))

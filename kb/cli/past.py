@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.past.between import Between, Entry
+    from kb.record import Record
 
 _HEADINGS = {
     "decided": say("Decided"),
@@ -56,23 +57,23 @@ def commit_wanted(kb: KnowledgeBase, as_of: str, revision: str) -> str:
     return when.end_of(kb, as_of) if as_of else when.revision(kb, revision)
 
 
-def told(happened: Between, language: str, ink: Ink) -> Iterator[str]:
-    """Yield the lines that tell what became of the records, by what it was."""
+def told(happened: Between, language: str, ink: Ink, named: Callable[[Record], str]) -> Iterator[str]:
+    """Yield the lines that tell what became of the records, by what it was; *named* says how one is found."""
     for what, heading in _HEADINGS.items():
         entries = [entry for entry in happened.entries if entry.what == what]
         if entries:
             yield ink.strong(ink.text(f"{heading.in_language(language)} ({len(entries)})"))
             yield ""
-            yield from (f"- {_line(entry, language, ink)}" for entry in entries)
+            yield from (f"- {_line(entry, language, ink, named)}" for entry in entries)
             yield ""
 
 
-def _line(entry: Entry, language: str, ink: Ink) -> str:
+def _line(entry: Entry, language: str, ink: Ink, named: Callable[[Record], str]) -> str:
     record = entry.record
     colon, comma = ("：", "、") if language == "zh" else (": ", ", ")
-    line = ink.text(f"[{record.id}] {record.title} ({record.scope})")
+    line = ink.text(f"[{named(record)}] {record.title} ({record.scope})")
     if entry.by:
-        line += " → " + ink.text(comma.join(f"[{one.id}] {one.title}" for one in entry.by))
+        line += " → " + ink.text(comma.join(f"[{named(one)}] {one.title}" for one in entry.by))
     elif entry.what == "edited":
         names = [section_label(part, language) if part in _LABELS else part for part in entry.parts]
         line += colon + ink.text(comma.join(names)) if names else ""

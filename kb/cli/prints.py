@@ -105,7 +105,9 @@ def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: b
 
 def show_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     """Print one verdict: what became of it on stdout, why and what next on stderr."""
-    name = f"[{verdict.id}] " if verdict.id and verdict.verdict != "held" else ""
+    from kb.knowledge.lookup import name_of
+
+    name = f"[{name_of(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
     word = _VERDICTS.get(verdict.verdict)
     print(
         f"{padded(kb.words(word) if word else verdict.verdict, 9)} {name}{verdict.title}"
@@ -117,15 +119,17 @@ def show_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     if verdict.branch:
         print(f"          ⎇ {verdict.branch}", file=sys.stderr)
     for similar in verdict.similar:
-        print(f"          ≈ {similar.score:.2f} [{similar.id}] {similar.title}", file=sys.stderr)
+        print(f"          ≈ {similar.score:.2f} [{name_of(kb, similar)}] {similar.title}", file=sys.stderr)
     if verdict.next:
         print(f"          → {verdict.next}", file=sys.stderr)
 
 
-def record_line(record: Record, language: str) -> str:
+def record_line(kb: KnowledgeBase, record: Record) -> str:
     """Return one line about *record*."""
+    from kb.knowledge.lookup import name_of
+
     label = STATUSES.get(record.status)
-    return f"{record.id:6} {label.in_language(language) if label else record.status}  {record.title}  ({record.scope})"
+    return f"{name_of(kb, record):6} {kb.words(label) if label else record.status}  {record.title}  ({record.scope})"
 
 
 def padded(text: str, width: int) -> str:

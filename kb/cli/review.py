@@ -25,6 +25,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list(kb: KnowledgeBase, as_json: bool) -> None:
+    from kb.knowledge.lookup import name_of
     from kb.knowledge.review.branches import age
     from kb.knowledge.review.standing import judged
 
@@ -35,11 +36,11 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
     if not reviews:
         explain_nothing(kb, say("no review is open"))
     for review in reviews:
-        old = ", ".join(f"[{old.id}] {old.title}" for old in kb.sides(review.branch).old)
+        old = ", ".join(f"[{name_of(kb, old)}] {old.title}" for old in kb.sides(review.branch).old)
         since = kb.words(age(review, kb.today()))
         about = ", ".join(filter(None, (since, f"{review.host or '?'}/{review.session or '?'}", review.standing)))
         click.echo(f"{review.branch}  ({about})")
-        click.echo(f"    + [{review.record.id}] {review.record.title}\n    − {old}")
+        click.echo(f"    + [{name_of(kb, review.record)}] {review.record.title}\n    − {old}")
 
 
 @command.command("show", short_help="Print both sides of a review beside each other.")

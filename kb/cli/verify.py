@@ -11,6 +11,7 @@ import click
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, show_verdict, warn
 from kb.errors import BadInput, KbError, NeedsPerson
+from kb.knowledge.lookup import name_of
 from kb.knowledge.verify import TIMEOUT, Ran, commands, keep, refuse_hidden, run
 from kb.untrusted import instruction, visible
 from kb.values import TYPE_CHECKING
@@ -65,7 +66,7 @@ def command(
 
 
 def _show(kb: KnowledgeBase, record: Record, text: str, found: Sequence[str]) -> None:
-    click.echo(f"[{record.id}] {visible(record.title)}\n")
+    click.echo(f"[{name_of(kb, record)}] {visible(record.title)}\n")
     click.echo(visible(text) or kb.words(say("it does not say how it is verified")))
     if found:
         click.echo("\n" + kb.words(say("commands: {count}", count=len(found))))
@@ -84,8 +85,8 @@ def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str
     """Return when the commands may run: they are to be seen, and a person has said yes; raise KbError elsewhere."""
     if not found:
         raise KbError(
-            say("[{id}] names no command", id=record.id), path=record.path,
-            hint=say("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.id),
+            say("[{id}] names no command", id=record.scoped_id), path=record.path,
+            hint=say("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id),
         )  # fmt: skip
     refuse_hidden(found, record.path)
     if order := instruction("\n".join((record.title, *(section.text for section in record.sections), record.user))):
@@ -95,7 +96,7 @@ def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str
     if not sys.stdin.isatty() or as_json:
         raise NeedsPerson(
             say("nobody has said that these commands may run"), path=record.path,
-            hint=say("read them, then: kb verify {id} --run --yes", id=record.id),
+            hint=say("read them, then: kb verify {id} --run --yes", id=record.scoped_id),
         )  # fmt: skip
     if not click.confirm(kb.words(say("run this in {folder}?", folder=folder)), default=False, err=True):
         raise NeedsPerson(say("nothing was run"))

@@ -56,7 +56,7 @@ def examine(
     """
     kb, problem = None, None
     try:
-        kb = KnowledgeBase.at(root, environment) if root else None
+        kb = KnowledgeBase.at(root, environment, folder=folder) if root else None
     except KbError as error:
         problem = error
     place = Place(root, folder, environment, kb, problem, now)

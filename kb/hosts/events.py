@@ -12,6 +12,7 @@ from kb.errors import BadInput, IndexFailed, KbError
 from kb.hosts.deadline import Late
 from kb.hosts.quick import SPAWNS
 from kb.knowledge import KnowledgeBase, failures
+from kb.knowledge.lookup import name_of
 from kb.prompts import persons_words
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -57,7 +58,7 @@ def answered(event: str, payload: Mapping[str, Any], root: str) -> Decision:
 
 
 def _handled(event: str, payload: Mapping[str, Any], root: str) -> Decision:
-    with KnowledgeBase(root, os.environ) as kb:
+    with KnowledgeBase(root, os.environ, folder=_text(payload, "cwd")) as kb:
         return HANDLERS[event](kb, payload)
 
 
@@ -360,18 +361,19 @@ def report(kb: KnowledgeBase, verdicts: Iterable[Verdict]) -> str:
     for verdict in verdicts:
         if verdict.verdict not in _TOLD:
             continue
+        name = name_of(kb, verdict)
         if verdict.branch:
             said = say(
                 "kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}",
-                id=verdict.id, title=verdict.title, branch=verdict.branch,
+                id=name, title=verdict.title, branch=verdict.branch,
             )  # fmt: skip
         elif verdict.verdict == "created":
             said = say(
                 "kb: new: [{id}] {title} ({path}); undo it: kb rm {id}",
-                id=verdict.id, title=verdict.title, path=verdict.path,
+                id=name, title=verdict.title, path=verdict.path,
             )  # fmt: skip
         else:
-            said = say("kb: changed: [{id}] {title} ({path})", id=verdict.id, title=verdict.title, path=verdict.path)
+            said = say("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=verdict.path)
         rows.append(kb.words(said))
     return "\n".join(rows)
 

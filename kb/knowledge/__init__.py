@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kb import config as settings
 from kb.errors import BadRecord, KbError
 from kb.kinds import KINDS
-from kb.knowledge.lookup import one_named, root_around, root_at, unreadable
+from kb.knowledge.lookup import for_reader, one_named, root_around, root_at, unreadable, write_for_caller
 from kb.knowledge.names import CONTENT
 from kb.record import GLOBAL, Candidate, Record, Verdict
 from kb.store.git.repository import Repository
@@ -21,6 +22,8 @@ from kb.values import TYPE_CHECKING
 from kb.words import Said
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from kb.checking.findings import Finding
     from kb.knowledge.fresh import Looking
     from kb.knowledge.life import Moment
@@ -36,12 +39,16 @@ if TYPE_CHECKING:
     from kb.store.git.history import Change
 
 
+Clock = Callable[[], float]
+
+
 class KnowledgeBase:
     """One knowledge base on disk; to be closed, or used in a `with`. One object is for one thread."""
 
-    def __init__(self, root: str, environment: Mapping[str, str], now: Callable[[], float] = time.time) -> None:
-        """Open the knowledge base at *root*; *now* gives the time in seconds since 1970."""
+    def __init__(self, root: str, environment: Mapping[str, str], now: Clock = time.time, *, folder: str = "") -> None:
+        """Open the knowledge base at *root* for work in *folder* ("": not known); *now*: seconds since 1970."""
         self.root = os.path.realpath(root)
+        self.folder = folder
         self.environment = environment
         self.now = now
         self.state = State(self.root, environment)
@@ -52,21 +59,20 @@ class KnowledgeBase:
         self._looking: Looking | None = None
 
     @classmethod
-    def open(
-        cls, start: str = "", environment: Mapping[str, str] | None = None, now: Callable[[], float] = time.time
-    ) -> KnowledgeBase:
+    def open(cls, start: str = "", environment: Mapping[str, str] | None = None, now: Clock = time.time) -> Self:
         """Open the knowledge base that holds for the folder *start* (default: the current one).
 
         In this order: `$KB_HOME`; the nearest folder with a `kb.toml` that nobody else has laid there; `~/.kb`. Raise
         NoKnowledgeBase if there is none.
         """
         environment = os.environ if environment is None else environment
-        return cls(root_around(start or os.getcwd(), environment), environment, now)
+        folder = start or os.getcwd()
+        return cls(root_around(folder, environment), environment, now, folder=folder)
 
     @classmethod
-    def at(cls, root: str, environment: Mapping[str, str] | None = None) -> KnowledgeBase:
-        """Open the knowledge base whose root is *root*; raise NoKnowledgeBase if it is none."""
-        return cls(root_at(root), os.environ if environment is None else environment)
+    def at(cls, root: str, environment: Mapping[str, str] | None = None, *, folder: str = "") -> Self:
+        """Open the knowledge base whose root is *root* for work in *folder*; raise NoKnowledgeBase if it is none."""
+        return cls(root_at(root), os.environ if environment is None else environment, folder=folder)
 
     def close(self) -> None:
         """Close what is open."""
@@ -80,10 +86,10 @@ class KnowledgeBase:
     def __enter__(self) -> KnowledgeBase:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, KbError):
+            write_for_caller(self, error)
         self.close()
-
-    # places
 
     @property
     def repository(self) -> Repository:
@@ -127,11 +133,9 @@ class KnowledgeBase:
 
         self._looking = None if fresh.looked_lately(self) else fresh.look(self)
 
-    # words
-
     def words(self, said: Said | str) -> str:
-        """Return *said* in the language of this knowledge base."""
-        return said if isinstance(said, str) else said.in_language(self.config.language)
+        """Return *said* in the language of this knowledge base, its ids as the caller finds their records."""
+        return said if isinstance(said, str) else for_reader(self, said).in_language(self.config.language)
 
     def today(self) -> str:
         """Return the day as ISO date, in local time."""
@@ -143,7 +147,10 @@ class KnowledgeBase:
 
         return scope_for(self, folder)
 
-    # in
+    @functools.cached_property
+    def here(self) -> str:
+        """The scope from which the caller names records: that of the folder he works in, or "" where none is known."""
+        return self.project(self.folder or self.root) if self.folder or self.config.project else ""
 
     def write(self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False) -> list[Verdict]:
         """Write *candidates* through the gate, as one commit, and return a verdict for each.
@@ -195,8 +202,6 @@ class KnowledgeBase:
         from kb.knowledge.life import replace_text
 
         return replace_text(self, record, text, opened=opened, committed=committed)
-
-    # the inbox and the reviews
 
     def held(self) -> list[Held]:
         """Return what the gate keeps back."""
@@ -252,8 +257,6 @@ class KnowledgeBase:
         from kb.knowledge.review import decide
 
         return decide.request(self, name, remote, open_it=open_it)
-
-    # sessions
 
     def save_session(
         self, transcript: str, *, session: str = "", folder: str = "", host: str = "", archive: bool = True,
@@ -314,8 +317,6 @@ class KnowledgeBase:
 
         return archive.session_file(self, archive.one_session(self, name), file)
 
-    # out
-
     def records(self, wanted: Filter = ALL) -> list[Record]:
         """Return the records *wanted*, by scope and id."""
         return self.fresh().records(wanted)
@@ -323,8 +324,9 @@ class KnowledgeBase:
     def record(self, name: str, *, scope: str = "") -> Record:
         """Return the record that *name* names: an id (`D001`), a citation (`shop:D001`) or a uid.
 
-        Looked for in *scope* first, then globally, then anywhere if only one has it; raise UnknownId otherwise.
+        An id is looked for in *scope* (default: the caller's), then globally. Raise UnknownId.
         """
+        scope = scope or self.here
         record = one_named(self.fresh(thorough=False), name, scope)
         return record if self.index.is_current(record.path) else one_named(self.fresh(), name, scope)
 

@@ -15,6 +15,7 @@ from kb.errors import Busy, GitFailed
 from kb.knowledge import clean
 from kb.knowledge.guard.agents import remember_mended, staged
 from kb.knowledge.lines import revisions
+from kb.knowledge.lookup import for_reader
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
@@ -58,7 +59,7 @@ def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]
     everything = _beside_others(kb, looked(kb, looked_at, clean.known(kb)))
     findings = found(everything)
     clean.remember(kb, everything, findings)
-    return findings
+    return for_readers(kb, findings, everything, "")
 
 
 def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
@@ -66,7 +67,8 @@ def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) 
     put_back_if_free(kb)
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
-    findings = those([*found(everything), *staged(kb), *_dropped(kb)], below)
+    findings = [*found(everything), *staged(kb), *_dropped(kb)]
+    findings = those(for_readers(kb, findings, everything), below)
     mended = _still_as_read(kb, looked_at, fixes(findings, looked_at, lambda: ulid(kb.now()))) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
@@ -87,6 +89,20 @@ def _still_as_read(kb: KnowledgeBase, read: Sequence[Source], mended: Mapping[st
     return {
         path: data for path, data in mended.items() if content(os.path.join(kb.root, *path.split("/"))) == before[path]
     }
+
+
+def for_readers(
+    kb: KnowledgeBase, findings: Iterable[Finding], everything: Shelf, reader: str | None = None
+) -> list[Finding]:
+    """Return *findings* with their ids as the *reader*, a scope, finds the records (None: the caller; "": anybody)."""
+    scopes: dict[str, list[str]] = {}
+    for scope, record_id in everything.known:
+        scopes.setdefault(record_id, []).append(scope)
+
+    def written(said: Said) -> Said:
+        return for_reader(kb, said, reader, lambda record_id: scopes.get(record_id, ()))
+
+    return [one._replace(message=written(one.message), fix=written(one.fix)) for one in findings]
 
 
 def those(findings: list[Finding], below: Sequence[str]) -> list[Finding]:

@@ -60,7 +60,7 @@ def as_it_is(writing: Writing, record: Record) -> Record:
     """Return *record*, which was named before the lock was taken, as it is now; raise UnknownId when it is gone."""
     now = [found for found in writing.kb.index.named(record.id) if found.path == record.path]
     if not now:
-        raise UnknownId(say("there is no record {id}", id=record.id), hint=say("see: kb list"))
+        raise UnknownId(say("there is no record {id}", id=record.scoped_id), hint=say("see: kb list"))
     return now[0]
 
 
@@ -73,14 +73,16 @@ def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
     if status not in possible:
         words = say(
             "[{id}] is {old}; from there it can become: {possible}",
-            id=record.id,
+            id=record.scoped_id,
             old=str(record.status),
             possible=", ".join(sorted(possible)),
         )
         raise KbError(words, path=record.path)
     if status == Status.ACCEPTED and (lacking := missing_sections(record)):
-        words = say("[{id}] lacks: {sections}", id=record.id, sections=section_labels(lacking, kb.config.language))
-        raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.id))
+        words = say(
+            "[{id}] lacks: {sections}", id=record.scoped_id, sections=section_labels(lacking, kb.config.language)
+        )
+        raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.scoped_id))
 
 
 def change_status(kb: KnowledgeBase, name: str, status: str, *, why: str, scope: str = "") -> Verdict:
@@ -96,8 +98,8 @@ def change_status(kb: KnowledgeBase, name: str, status: str, *, why: str, scope:
         allowed(kb, record, status)
         newer = [other for other, _ in kb.index.pointing_to(record.id, "supersedes") if other.scope == record.scope]
         if status == Status.SUPERSEDED and not newer:
-            hint = say("kb supersede {id} --by NEW", id=record.id)
-            raise KbError(say("no record supersedes [{id}]", id=record.id), path=record.path, hint=hint)
+            hint = say("kb supersede {id} --by NEW", id=record.scoped_id)
+            raise KbError(say("no record supersedes [{id}]", id=record.scoped_id), path=record.path, hint=hint)
         for other in newer if record.status == Status.SUPERSEDED else ():
             writing.edit(other, {"supersedes": _without(other.supersedes, record.id)}, "status")
         changed = writing.edit(record, {"status": status}, "status")
@@ -132,7 +134,7 @@ def supersede(kb: KnowledgeBase, old_name: str, new_name: str, *, in_part: bool 
         changed = writing.edit(new, changes, "superseded") if changes else new
         if not in_part and old.status != Status.SUPERSEDED:
             writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
-        said = say("amends [{id}]", id=old.id) if in_part else say("supersedes [{id}]", id=old.id)
+        said = say("amends [{id}]", id=old.scoped_id) if in_part else say("supersedes [{id}]", id=old.scoped_id)
         return writing.verdict("updated" if writing.changes else "unchanged", changed, [said])
 
     subject = f"Replace [{named[0].id}] by [{named[1].id}]" + (" in part" if in_part else "")
@@ -152,18 +154,18 @@ def _replacing(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
 def _may_replace(kb: KnowledgeBase, old: Record, new: Record, *, in_part: bool) -> None:
     """Raise KbError when *new* cannot replace *old*."""
     if old.path == new.path:
-        raise KbError(say("[{id}] cannot replace itself", id=old.id))
+        raise KbError(say("[{id}] cannot replace itself", id=old.scoped_id))
     if old.scope != new.scope:
-        raise KbError(say("[{old}] and [{new}] hold in different scopes", old=old.id, new=new.id))
+        raise KbError(say("[{old}] and [{new}] hold in different scopes", old=old.scoped_id, new=new.scoped_id))
     if new.status not in LIVE:
-        words = say("[{id}] is {status}: it replaces nothing", id=new.id, status=str(new.status))
+        words = say("[{id}] is {status}: it replaces nothing", id=new.scoped_id, status=str(new.status))
         raise KbError(words, path=new.path)
     if in_part and old.id in new.supersedes:
-        raise KbError(say("[{new}] replaces [{old}] wholly", old=old.id, new=new.id), path=new.path)
+        raise KbError(say("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)
     if not in_part and old.status != Status.SUPERSEDED:
         allowed(kb, old, Status.SUPERSEDED)
     if new.id in _replaced_by(kb, old):
-        raise KbError(say("[{old}] replaces [{new}] already", old=old.id, new=new.id), path=old.path)
+        raise KbError(say("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
 
 
 def _replaced_by(kb: KnowledgeBase, record: Record) -> set[str]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from kb.config import FILE
-from kb.errors import BadRecord, NoKnowledgeBase, UnknownId
+from kb.errors import BadRecord, KbError, NoKnowledgeBase, UnknownId
 from kb.home import found, passed_over
-from kb.record import GLOBAL, Record, aliases_of
+from kb.knowledge.names import scope_of
+from kb.record import GLOBAL, Record, ScopedId, aliases_of, name_for
 from kb.store.index import Index
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+    from kb.record import Similar, Verdict
+
+
+Scopes = Callable[[str], Iterable[str]]
+"""Tells which scopes have a record of an id."""
 
 
 def root_around(start: str, environment: Mapping[str, str]) -> str:
@@ -37,7 +49,11 @@ def root_at(root: str) -> str:
 
 
 def one_named(index: Index, name: str, scope: str = "") -> Record:
-    """Return the one record *name* means, seen from *scope*; raise UnknownId."""
+    """Return the one record *name* means for a caller who stands in *scope*; raise UnknownId.
+
+    A bare id means the caller's scope, then the global one, and never that of another project. A caller of whom
+    nothing is known (*scope* is "") may leave the project out where only one scope has the id.
+    """
     project, _, record_id = name.strip().strip("[]").rpartition(":")
     named = index.named(record_id.upper() if record_id.isascii() else record_id)
     named = named or once_named(index, record_id.upper())
@@ -45,19 +61,87 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
         named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
     for wanted in (scope, GLOBAL):
         here = [r for r in named if r.scope == wanted]
-        if len(here) == 1:
-            return here[0]
-    if len(named) == 1:
+        if here:
+            named = here
+            break
+        if not project and wanted:
+            _refuse_unreadable(index, record_id, wanted)
+    if len(named) == 1 and (
+        named[0].scope in (scope, GLOBAL) or project or not scope or named[0].uid == record_id.upper()
+    ):
         return named[0]
     if named:
-        choices = ", ".join(f"{r.scope.removeprefix('project/')}:{r.id}" for r in named)
-        raise UnknownId(
+        raise _not_one(name, scope, named)
+    _refuse_unreadable(index, record_id)
+    raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
+
+
+def _not_one(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
+    """Return what is wrong with the bare id *name*, which records of other scopes have, and what to write instead."""
+    choices = ", ".join(name_for("", r.scope, r.id, is_taken=True) for r in named)
+    if len(named) > 1:
+        return UnknownId(
             say("{id} names several records: {choices}", id=name, choices=choices), hint=say("name one of them")
         )
+    return UnknownId(
+        say("there is no record {id} in {scope}", id=name, scope=scope),
+        hint=say("another scope has one; if that is meant, name it in full: {choices}", choices=choices),
+    )
+
+
+def name_of(kb: KnowledgeBase, record: Record | Similar | Verdict) -> str:
+    """Return the name by which the caller finds *record*: `D001`, or `shop:D001` where the bare id means another."""
+    return name_in(partial(scopes_of, kb.index), record.id, record.scope, kb.here)
+
+
+def name_in(scopes: Scopes, record_id: str, scope: str, reader: str) -> str:
+    """Return the name by which `one_named` finds the record *record_id* of *scope* for a *reader* in another scope."""
+    is_taken = scope == GLOBAL != reader and any(
+        other == reader if reader else other != GLOBAL for other in scopes(record_id)
+    )
+    return name_for(reader, scope, record_id, is_taken=is_taken)
+
+
+def scopes_of(index: Index, record_id: str) -> list[str]:
+    """Return the scopes that have a record *record_id*."""
+    return [record.scope for record in index.named(record_id)]
+
+
+def named_for(index: Index, records: Iterable[Record], reader: str) -> list[Record]:
+    """Return *records*, each with the name by which a *reader* in that scope finds it as its id; to be printed only."""
+    scopes = partial(scopes_of, index)
+    return [record._replace(id=name_in(scopes, record.id, record.scope, reader)) for record in records]
+
+
+def for_reader(kb: KnowledgeBase, said: Said, reader: str | None = None, scopes: Scopes | None = None) -> Said:
+    """Return *said* with every id as the *reader*, a scope, finds its record (None: the caller; "": anybody).
+
+    *scopes* says which scopes have an id; without it the index is asked.
+    """
+
+    def written(value: object) -> object:
+        if isinstance(value, Said):
+            return for_reader(kb, value, reader, scopes)
+        if isinstance(value, ScopedId):
+            having = scopes or partial(scopes_of, kb.index)
+            return name_in(having, str(value), value.scope, kb.here if reader is None else reader)
+        return value
+
+    return Said(said.template, {key: written(value) for key, value in said.values.items()})
+
+
+def write_for_caller(kb: KnowledgeBase, error: KbError) -> None:
+    """Write the ids in what *error* says as the caller finds their records; without an index they stay as they are."""
+    with contextlib.suppress(KbError, OSError):
+        error.message, error.hint = for_reader(kb, error.message), for_reader(kb, error.hint)
+
+
+def _refuse_unreadable(index: Index, record_id: str, scope: str = "") -> None:
+    """Raise why the file that by its name is the record *record_id* (of *scope*) cannot be read, if there is one."""
     for error in unreadable(index):
-        if record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-"):
+        is_named = record_id and error.path.rpartition("/")[2].upper().startswith(f"{record_id.upper()}-")
+        if is_named and scope in ("", scope_of(error.path)):
             raise error
-    raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
 
 
 def once_named(index: Index, record_id: str) -> list[Record]:

@@ -21,6 +21,7 @@ from kb.kinds import kind_label
 from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
 from kb.knowledge.guard.turns import FOLDER
+from kb.knowledge.lookup import name_of
 from kb.knowledge.write import inbox
 from kb.reading.quoting import quoted
 from kb.record import Candidate, Record, Verdict
@@ -254,7 +255,7 @@ _ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --c
 
 def _outcome(kb: KnowledgeBase, verdict: Verdict) -> str:
     where = f" ({verdict.path})" if verdict.path else ""
-    return f"  {verdict.verdict}: [{verdict.id}] {quoted(verdict.title, kb.config.title_max)}{where}"
+    return f"  {verdict.verdict}: [{name_of(kb, verdict)}] {quoted(verdict.title, kb.config.title_max)}{where}"
 
 
 def _titles(kb: KnowledgeBase, proposals: Sequence[Proposal]) -> str:

@@ -51,7 +51,7 @@ class Desk:
     def opened(self) -> KnowledgeBase:
         """Open the knowledge base; raise NoKnowledgeBase."""
         if self.place:
-            return KnowledgeBase.at(self.place, self.environment)
+            return KnowledgeBase.at(self.place, self.environment, folder=self.folder)
         return KnowledgeBase.open(self.folder, self.environment)
 
     @property

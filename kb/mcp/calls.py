@@ -13,8 +13,9 @@ from kb import candidate
 from kb.errors import BadInput
 from kb.kinds import KINDS, kind_named
 from kb.knowledge import Filter, KnowledgeBase
+from kb.knowledge.lookup import name_of
 from kb.knowledge.recall import handed
-from kb.record import Record
+from kb.record import Record, Verdict
 from kb.text import tokens
 from kb.untrusted import visible
 from kb.values import TYPE_CHECKING
@@ -149,13 +150,14 @@ def write(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         each._replace(host=each.host or "mcp") for each in candidate.candidates(given.get("candidates"), "candidates")
     ]
     verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
-    return {"frame": handed.frame(kb), "verdicts": [_verdict(verdict._asdict()) for verdict in verdicts]}
+    return {"frame": handed.frame(kb), "verdicts": [_verdict(kb, verdict) for verdict in verdicts]}
 
 
-def _verdict(values: Mapping[str, Any]) -> Answer:
+def _verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
+    values = {**verdict._asdict(), "id": name_of(kb, verdict) if verdict.verdict != "held" else verdict.id}
     clean = {key: handed.passage(value) if isinstance(value, str) else value for key, value in values.items()}
-    similar = [{**one._asdict(), "title": handed.passage(one.title)} for one in values["similar"]]
-    return {**clean, "reasons": [handed.passage(reason) for reason in values["reasons"]], "similar": similar}
+    similar = [{**one._asdict(), "id": name_of(kb, one), "title": handed.passage(one.title)} for one in verdict.similar]
+    return {**clean, "reasons": [handed.passage(reason) for reason in verdict.reasons], "similar": similar}
 
 
 def check(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -204,7 +206,7 @@ def review_show(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         "reasons": handed.passage(sides.reasons.partition("\n\nKb-Op: ")[0]),
         "new": whole_of(kb, sides.review.record, budget),
         "old": [whole_of(kb, record, budget) for record in sides.old],
-        "next": kb.words(say("a person decides it: kb review show {id}", id=sides.review.record.id)),
+        "next": kb.words(say("a person decides it: kb review show {id}", id=sides.review.record.scoped_id)),
     }
 
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from kb.errors import BadInput, UnknownId
 from kb.kinds import KINDS, kind_label, section_label
 from kb.knowledge import Filter, KnowledgeBase
+from kb.knowledge.lookup import name_of
 from kb.knowledge.recall import handed
 from kb.mcp.calls import BUDGET, within
 from kb.values import NamedTuple
@@ -129,7 +130,7 @@ def completions(kb: KnowledgeBase, argument: str, begun: str) -> list[str]:
     if argument == "kind":
         names = [kind.name for kind in KINDS]
     elif argument == "id":
-        names = list(dict.fromkeys(record.id for record in kb.records()))
+        names = list(dict.fromkeys(name_of(kb, record) for record in kb.records()))
     else:
         names = [session.name for session in kb.sessions()] if argument == "name" else []
     return [name for name in names if name.casefold().startswith(begun.casefold())]

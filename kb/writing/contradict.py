@@ -51,7 +51,7 @@ def outright(candidate: Candidate, record: Record) -> Said | None:
         return claimed
     shares_paths = _paths_meet(candidate.impact, record.impact)
     new, old = statement(candidate.title), statement(record.title)
-    found = _clash(old, new, record.id, shares_paths)
+    found = _clash(old, new, record.scoped_id, shares_paths)
     if not found and (shares_paths or _speak_of_the_same(new, old)):
         found = _in_the_decisions(candidate, record, shares_paths)
     return found
@@ -61,7 +61,7 @@ def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) 
     mine = list(_statements(candidate.title, candidate.decision))
     theirs = list(_statements(record.title, record.section("decision")))
     same_title = set(statement(candidate.title).terms) == set(statement(record.title).terms)
-    clashes = (_clash(old, new, record.id, shares_paths, same_title) for old in theirs for new in mine)
+    clashes = (_clash(old, new, record.scoped_id, shares_paths, same_title) for old in theirs for new in mine)
     return next((said for said in clashes if said), None)
 
 
@@ -79,7 +79,7 @@ def in_other_words(candidate: Candidate, record: Record) -> Said | None:
     if found is None:
         return None
     said = {"duty": _opposed, "number": _numbered, "choice": _chosen}[found.point]
-    return said(clip(found.old, SHOWN), clip(found.new, SHOWN), record.id)
+    return said(clip(found.old, SHOWN), clip(found.new, SHOWN), record.scoped_id)
 
 
 def _may_clash(candidate: Candidate, record: Record) -> bool:
@@ -144,7 +144,9 @@ def _claims(candidate: Candidate, record: Record) -> Said | None:
     for key, value in candidate.claims.items():
         old = theirs.get(_plain(key))
         if old is not None and claim_value(old) != claim_value(value):
-            return say("[{id}] claims {key} = {old}; this claims {new}", id=record.id, key=key, old=old, new=value)
+            return say(
+                "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
+            )
     return None
 
 

@@ -27,7 +27,7 @@ class Decision(NamedTuple):
     def overturns(self) -> str:
         """The id of the accepted record that the candidate contradicts, or ""."""
         in_force = self.step == "conflict" and self.record is not None and self.record.status == Status.ACCEPTED
-        return self.record.id if in_force and self.record else ""
+        return self.record.scoped_id if in_force and self.record else ""
 
 
 def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> Decision:
@@ -42,14 +42,18 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
         if reason := outright(candidate, record):
             return Decision("conflict", record, reason, alike)
     if same := titled_alike(candidate, others, threshold):
-        reason = say("says the same as [{id}], titles {score} alike", id=same.record.id, score=f"{same.score:.2f}")
+        reason = say(
+            "says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=f"{same.score:.2f}"
+        )
         return Decision("merge", same.record, reason, alike)
     for record in closest(candidate, others):
         if reason := in_other_words(candidate, record):
             return Decision("conflict", record, reason, alike)
         if threshold < 1 and (same := retold(candidate, record)):
             score = f"{same.score:.2f}"
-            reason = say("says the same as [{id}] in other words, {score} of them", id=same.record.id, score=score)
+            reason = say(
+                "says the same as [{id}] in other words, {score} of them", id=same.record.scoped_id, score=score
+            )
             return Decision("merge", same.record, reason, alike)
     return Decision("create", similar=alike)
 

@@ -193,9 +193,9 @@ Import records from docs/adr
 
 % An id that is taken becomes the next free one, and the links follow.
 $ kb import adr docs/adr --project shop
-created   [D001] Record architecture decisions  content/anchors/projects/shop/D001-record-architecture-decisions.md
-created   [D002] Use MySQL  content/anchors/projects/shop/D002-use-mysql.md
-created   [D003] Use PostgreSQL  content/anchors/projects/shop/D003-use-postgresql.md
+created   [shop:D001] Record architecture decisions  content/anchors/projects/shop/D001-record-architecture-decisions.md
+created   [shop:D002] Use MySQL  content/anchors/projects/shop/D002-use-mysql.md
+created   [shop:D003] Use PostgreSQL  content/anchors/projects/shop/D003-use-postgresql.md
 2> kb: docs/adr/README.md: nothing shows a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 3, unchanged: 0, no record: 1
 

@@ -10,18 +10,18 @@ created   [P001] Connection pools run dry under load  content/anchors/global/P00
 2>           ≈ 0.12 [D001] Use PostgreSQL for orders
 
 $ kb write --kind interface --title "The ledger answers in minor units" --decision "GET /balance returns cents as an integer" --why "Floats lose money" --project shop --reusable --area modules
-created   [I001] The ledger answers in minor units  content/anchors/projects/shop/I001-the-ledger-answers-in-minor-units.md
+created   [shop:I001] The ledger answers in minor units  content/anchors/projects/shop/I001-the-ledger-answers-in-minor-units.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: modules
 2>           reusable: useful in other projects
 2>           ≈ 0.12 [D001] Use PostgreSQL for orders
 2>           ≈ 0.11 [P001] Connection pools run dry under load
-2>           → complete it: kb edit I001
+2>           → complete it: kb edit shop:I001
 
 $ kb list
 D001   ✅ accepted  Use PostgreSQL for orders  (global)
 P001   ✅ accepted  Connection pools run dry under load  (global)
-I001   ⚠️ proposed  The ledger answers in minor units  (project/shop)
+shop:I001 ⚠️ proposed  The ledger answers in minor units  (project/shop)
 
 $ kb list --kind P
 P001   ✅ accepted  Connection pools run dry under load  (global)
@@ -31,7 +31,7 @@ D001   ✅ accepted  Use PostgreSQL for orders  (global)
 P001   ✅ accepted  Connection pools run dry under load  (global)
 
 $ kb list --scope project/shop
-I001   ⚠️ proposed  The ledger answers in minor units  (project/shop)
+shop:I001 ⚠️ proposed  The ledger answers in minor units  (project/shop)
 
 $ kb list --category anti-pattern
 P001   ✅ accepted  Connection pools run dry under load  (global)

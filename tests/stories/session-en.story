@@ -6,18 +6,18 @@ $ cat > s.jsonl <<END
 > END
 
 $ kb session save --transcript s.jsonl
-created   [D001] The order endpoint caches stock in Redis  content/anchors/projects/shop/D001-the-order-endpoint-caches-stock-in-redis.md
-created   [C001] Every cache key must carry the tenant prefix  content/anchors/projects/shop/C001-every-cache-key-must-carry-the-tenant-prefix.md
+created   [shop:D001] The order endpoint caches stock in Redis  content/anchors/projects/shop/D001-the-order-endpoint-caches-stock-in-redis.md
+created   [shop:C001] Every cache key must carry the tenant prefix  content/anchors/projects/shop/C001-every-cache-key-must-carry-the-tenant-prefix.md
 content/sessions/shop-<stamp>-0a1b2c3d
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
 2>           large impact: performance (“caches”)
-2>           → complete it: kb edit D001
+2>           → complete it: kb edit shop:D001
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: security
 2>           large impact: performance (“cache”)
-2>           ≈ 0.35 [D001] The order endpoint caches stock in Redis
-2>           → complete it: kb edit C001
+2>           ≈ 0.35 [shop:D001] The order endpoint caches stock in Redis
+2>           → complete it: kb edit shop:C001
 
 $ kb session list
 <time>  shop-<stamp>-0a1b2c3d  +2  Choose a cache for the order endpoint and write the decision down
@@ -45,8 +45,8 @@ $ kb session load 0a1b2c3d
 2> → <dir>/content/sessions/shop-<stamp>-0a1b2c3d/shi-result.json
 
 $ kb list
-C001   ⚠️ proposed  Every cache key must carry the tenant prefix  (project/shop)
-D001   ⚠️ proposed  The order endpoint caches stock in Redis  (project/shop)
+shop:C001 ⚠️ proposed  Every cache key must carry the tenant prefix  (project/shop)
+shop:D001 ⚠️ proposed  The order endpoint caches stock in Redis  (project/shop)
 
 $ kb session save --transcript s.jsonl --json
 {

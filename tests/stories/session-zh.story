@@ -6,25 +6,25 @@ $ cat > s.jsonl <<END
 > END
 
 $ kb 存档 --transcript s.jsonl
-新建      [D001] 下单接口使用 Redis 缓存库存  content/anchors/projects/shop/D001-下单接口使用-redis-缓存库存.md
-新建      [D002] 库存数量缓存在 Redis 中，过期时间 30 秒  content/anchors/projects/shop/D002-库存数量缓存在-redis-中-过期时间-30-秒.md
-新建      [C001] 所有缓存键必须带租户前缀  content/anchors/projects/shop/C001-所有缓存键必须带租户前缀.md
+新建      [shop:D001] 下单接口使用 Redis 缓存库存  content/anchors/projects/shop/D001-下单接口使用-redis-缓存库存.md
+新建      [shop:D002] 库存数量缓存在 Redis 中，过期时间 30 秒  content/anchors/projects/shop/D002-库存数量缓存在-redis-中-过期时间-30-秒.md
+新建      [shop:C001] 所有缓存键必须带租户前缀  content/anchors/projects/shop/C001-所有缓存键必须带租户前缀.md
 content/sessions/shop-<stamp>-5f0e9a3c
 2>           未给出：备选方案, 理由, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture（“Redis”）
 2>           影响大：performance（“缓存”）
-2>           → 请补全：kb edit D001
+2>           → 请补全：kb edit shop:D001
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
 2>           影响大：performance（“缓存”）
-2>           ≈ 0.36 [D001] 下单接口使用 Redis 缓存库存
-2>           → 请补全：kb edit D002
+2>           ≈ 0.36 [shop:D001] 下单接口使用 Redis 缓存库存
+2>           → 请补全：kb edit shop:D002
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
 2>           影响大：performance（“缓存”）
-2>           ≈ 0.08 [D001] 下单接口使用 Redis 缓存库存
-2>           ≈ 0.07 [D002] 库存数量缓存在 Redis 中，过期时间 30 秒
-2>           → 请补全：kb edit C001
+2>           ≈ 0.08 [shop:D001] 下单接口使用 Redis 缓存库存
+2>           ≈ 0.07 [shop:D002] 库存数量缓存在 Redis 中，过期时间 30 秒
+2>           → 请补全：kb edit shop:C001
 
 $ kb session list
 <time>  shop-<stamp>-5f0e9a3c  +3  给下单接口选一个缓存方案，最后记下决定
@@ -54,9 +54,9 @@ $ kb 加载 5f0e9a3c
 2> → <dir>/content/sessions/shop-<stamp>-5f0e9a3c/shi-result.json
 
 $ kb 锚点
-C001   ⚠️ 待验证  所有缓存键必须带租户前缀  (project/shop)
-D001   ⚠️ 待验证  下单接口使用 Redis 缓存库存  (project/shop)
-D002   ⚠️ 待验证  库存数量缓存在 Redis 中，过期时间 30 秒  (project/shop)
+shop:C001 ⚠️ 待验证  所有缓存键必须带租户前缀  (project/shop)
+shop:D001 ⚠️ 待验证  下单接口使用 Redis 缓存库存  (project/shop)
+shop:D002 ⚠️ 待验证  库存数量缓存在 Redis 中，过期时间 30 秒  (project/shop)
 
 $ kb 存档 --transcript s.jsonl
 content/sessions/shop-<stamp>-5f0e9a3c

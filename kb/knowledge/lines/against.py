@@ -84,11 +84,11 @@ class Against:
         return after is not None and _key(after) == _key(record)
 
     def _taken(self, record: Record, other: Record, branch: str, is_younger: bool | None) -> Finding:
-        message = say("on {branch}, {id} is “{title}”", branch=branch, id=other.id, title=clip(other.title, 80))
+        message = say("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
         fix = (
-            say("the other one is the younger and should give way; else: kb renumber {id}", id=record.id)
+            say("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
             if is_younger is False
-            else say("give this one a new number: kb renumber {id}", id=record.id)
+            else say("give this one a new number: kb renumber {id}", id=record.scoped_id)
         )
         return self._finding("branch-id", record, message, fix, "error", key="id")
 
@@ -106,8 +106,8 @@ class Against:
                     self.clashing |= {(record.path, other.id), (other.path, record.id)}
                     fix = say(
                         "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
-                        old=other.id,
-                        new=record.id,
+                        old=other.scoped_id,
+                        new=record.scoped_id,
                     )
                     severity: Severity = "error" if record.status == other.status == Status.ACCEPTED else "warning"
                     yield self._finding("contradiction", record, reason, fix, severity, key="title")
@@ -141,12 +141,12 @@ class Against:
                         "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
                         branch=self.lines.revision,
                         old=", ".join(sorted(both)),
-                        rival=rival.id,
+                        rival=rival.scoped_id,
                     )
                     fix = say(
                         "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
-                        old=rival.id,
-                        new=record.id,
+                        old=rival.scoped_id,
+                        new=record.scoped_id,
                     )
                     yield self._finding("heirs", record, message, fix, "warning", key="supersedes")
 

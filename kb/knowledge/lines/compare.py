@@ -59,7 +59,7 @@ def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> C
         parted.base,
         tuple(changes),
         meaning(changes, lines.merged, kb.config.language),
-        tuple(checkup.those([*told, *_untold(findings, told, against)], below)),
+        tuple(checkup.those(checkup.for_readers(kb, [*told, *_untold(findings, told, against)], everything), below)),
         Counter(finding.severity for finding in others),
         uncommitted=len(revisions.changed(kb, parted.head)),
         branches=tuple(against.branches),

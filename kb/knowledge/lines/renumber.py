@@ -98,7 +98,7 @@ def _named(kb: KnowledgeBase, by_key: dict[Key, list[Record]], name: str, scope:
     twins = [one for one in _younger(by_key, "") if one.id == record_id and wanted in ("", one.scope)]
     if len({one.scope for one in twins}) == 1:
         return twins
-    record = one_named(kb.index, name, scope)
+    record = one_named(kb.index, name, scope or kb.here)
     if scope and record.scope != scope:
         words = say("there is no record {id} in {scope}", id=name, scope=scope)
         raise UnknownId(words, hint=say("see: kb list"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kb.config import NO_MODEL
+from kb.knowledge.lookup import named_for
 from kb.knowledge.recall import answering, finding, successors
 from kb.knowledge.recall.finding import Meaning
 from kb.reading import asking, context, rank, relevance, synonyms
@@ -36,13 +37,14 @@ def build(
 ) -> Context:
     """Return what an agent is given for *query*: the records that answer it, within *budget* estimated tokens."""
     records = [hit.record for hit in telling(kb, query, wanted=wanted, project=project)]
-    return context.composed(records, budget, kb.config)
+    return context.composed(named_for(kb.index, records, project), budget, kb.config)
 
 
 def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MOST) -> Loaded:
     """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
     hits = telling(kb, query, project=project, first=most)
-    related = [Related(hit.record, share) for hit, share in zip(hits, shares(hits, query), strict=True) if share]
+    named = named_for(kb.index, [hit.record for hit in hits], project)
+    related = [Related(record, share) for record, share in zip(named, shares(hits, query), strict=True) if share]
     own = kb.index.records(Filter(scopes=(project, GLOBAL) if project != GLOBAL else (GLOBAL,)))
     held = [record for record in own if record.status == Status.ACCEPTED]
     stack = [f"{key}: {value}" for record in held for key, value in record.claims.items()]

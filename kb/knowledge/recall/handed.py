@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kb.kinds import KINDS
+from kb.knowledge.lookup import named_for
 from kb.knowledge.names import REVIEWS
 from kb.knowledge.recall.hints import remember
 from kb.reading import handing
@@ -42,12 +43,12 @@ def frame(kb: KnowledgeBase) -> str:
 
 def row(kb: KnowledgeBase, record: Record) -> Row:
     """Return *record* for a list."""
-    return handing.row(record, kb.config)
+    return handing.row(named_for(kb.index, (record,), kb.here)[0], kb.config)
 
 
 def whole(kb: KnowledgeBase, record: Record, *, budget: int, only: str = "") -> Whole:
     """Return *record*, or its part *only*, with whole parts that cost at most *budget* estimated tokens."""
-    return handing.whole(record, kb.config, budget=budget, only=only)
+    return handing.whole(named_for(kb.index, (record,), kb.here)[0], kb.config, budget=budget, only=only)
 
 
 def home(kb: KnowledgeBase, folder: str) -> Home:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kb.kinds import KINDS
+from kb.knowledge.lookup import named_for
 from kb.knowledge.names import TREE
 from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
@@ -39,12 +40,12 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: st
         newest = kb.fresh(thorough=False).records(wanted)
         return sorted(newest, key=lambda record: (record.date, record.id), reverse=True)
 
-    return _written(kb, moment, _current(kb, found))
+    return _written(kb, moment, _current(kb, found), project)
 
 
 def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
-    return _written(kb, moment, _current(kb, lambda: _about_task(kb, task, (moment,), project)))
+    return _written(kb, moment, _current(kb, lambda: _about_task(kb, task, (moment,), project)), project)
 
 
 def _about_task(kb: KnowledgeBase, task: str, moments: Sequence[str], project: str) -> list[Record]:
@@ -61,8 +62,8 @@ def _wanted(moments: Sequence[str], project: str) -> Filter:
     return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=_scopes(project))
 
 
-def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> Hint:
-    written = (hints.t1 if moment == "t1" else hints.t2)(records, kb.config)
+def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record], project: str) -> Hint:
+    written = (hints.t1 if moment == "t1" else hints.t2)(named_for(kb.index, records, project), kb.config)
     remember(kb, moment, written.shown)
     return written
 
@@ -79,7 +80,8 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
 
 def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
-    written = hints.prompt_hint(_current(kb, lambda: _about(kb, prompt, project)), kb.config)
+    about = _current(kb, lambda: _about(kb, prompt, project))
+    written = hints.prompt_hint(named_for(kb.index, about, project), kb.config)
     remember(kb, "prompt", written.shown)
     return written.text
 
@@ -129,7 +131,7 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
     scopes = _scopes(project)
     live = Filter(scopes=scopes, statuses=tuple(LIVE))
     holding = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
-    always = index.records(holding, hints.most_at_start(kb.config))
+    always = named_for(index, index.records(holding, hints.most_at_start(kb.config)), project)
     tallied = index.tallies("kind", live)
     counts = {kind.name: tallied.get(kind.name, 0) for kind in KINDS}
     compact = active_compact(kb, session) if source in ("compact", "resume") else ""
@@ -155,7 +157,8 @@ def spawn(
     if style != "ruyi":
         told = hint_for_avatar(kb, avatar, task, project=project)
         return hints.spawn(compact, told, task, pointer, language=kb.config.language)
-    listed = hints.anchors(_current(kb, lambda: _about_task(kb, task, hints.moments(avatar), project)), kb.config)
+    about = _current(kb, lambda: _about_task(kb, task, hints.moments(avatar), project))
+    listed = hints.anchors(named_for(kb.index, about, project), kb.config)
     remember(kb, "spawn", listed.shown)
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
     whole = normal if os.path.isfile(normal) else pointer

@@ -11,6 +11,7 @@ from stat import S_ISREG
 from kb.errors import BadInput, BadRecord
 from kb.front import decode
 from kb.knowledge.checkup import tracked
+from kb.knowledge.lookup import name_of
 from kb.knowledge.names import CONTENT
 from kb.knowledge.recall.context import telling
 from kb.reading import claims, pack
@@ -159,7 +160,8 @@ def _found(kb: KnowledgeBase, answer: Answer) -> str:
 def _proposal(kb: KnowledgeBase, record: Record) -> str:
     return kb.words(
         say(
-            "if the code is right, update the record: kb edit {id}; if the record is right, mend the code", id=record.id
+            "if the code is right, update the record: kb edit {id}; if the record is right, mend the code",
+            id=record.scoped_id,
         )
     )
 
@@ -177,8 +179,9 @@ def _open(
         yield OpenQuestion(kb.words(say("the records found do not speak of “{word}”", word=word)), look)
     for record in records:
         if record.status == Status.PROPOSED:
-            said = say("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.id)
-            yield OpenQuestion(kb.words(said), (f"kb history {record.id}", f"kb show {record.id}"))
+            said = say("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
+            name = name_of(kb, record)
+            yield OpenQuestion(kb.words(said), (f"kb history {name}", f"kb show {name}"))
 
 
 def _places(words: Sequence[str], tree: Tree) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from kb.kinds import section_labels
 from kb.knowledge.names import REJECTED, REVIEWS
 from kb.knowledge.write.inbox import hold_uncommitted
 from kb.merging.record import merged
-from kb.record import Candidate, Record, Similar, Status, Verdict
+from kb.record import GLOBAL, Candidate, Record, Similar, Status, Verdict
 from kb.store.git.repository import Move, message
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -101,7 +101,7 @@ def propose(
     kb = writing.kb
     if refs := [name for old in olds for name in rejected(kb, candidate, old)]:
         why = say("a person has rejected this before, see {ref}", ref=refs[0])
-        remedy = say("talk to them; then: kb edit {id}", id=olds[0].id)
+        remedy = say("talk to them; then: kb edit {id}", id=olds[0].scoped_id)
         return writing.refused(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
     for plan in _plans(writing):
         if plan.record.scope == candidate.scope and any(
@@ -128,7 +128,7 @@ def propose(
     ids = "".join(f"[{old.id}]" for old in olds)
     plan.say(kb, f"Replace {ids} by [{record.id}] {record.title}", reasons, candidate)
     writing.reviews.append(plan)
-    named = [say("[{id}] {title}", id=old.id, title=old.title) for old in olds]
+    named = [say("[{id}] {title}", id=old.scoped_id, title=old.title) for old in olds]
     return _opened(writing, plan, [*named, *reasons], alike)
 
 
@@ -140,7 +140,8 @@ def propose_text(
     for review in reviews(kb, REJECTED):
         if review.path == record.path and kb.repository.blob(review.tip, review.path) == text:
             why = say("a person has rejected this before, see {ref}", ref=review.branch)
-            return writing.refused(candidate, [why, *reasons], say("talk to them; then: kb edit {id}", id=record.id))
+            remedy = say("talk to them; then: kb edit {id}", id=record.scoped_id)
+            return writing.refused(candidate, [why, *reasons], remedy)
     stem = f"kb/review/{record.id}-update"
     if record.scope != "global":
         stem += "-" + slugify(record.scope.removeprefix("project/"))
@@ -201,7 +202,7 @@ def _heard_again(
 
 
 def _opened(writing: Writing, plan: Plan, reasons: Sequence[Said], alike: Sequence[Similar]) -> Verdict:
-    remedy = say("decide it: kb review show {id}", id=plan.record.id)
+    remedy = say("decide it: kb review show {id}", id=plan.record.scoped_id)
     return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
 
 
@@ -308,15 +309,27 @@ def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes
 
 
 def one_review(kb: KnowledgeBase, name: str) -> Review:
-    """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId."""
+    """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId.
+
+    An id means what it means of records: the caller's scope, then the global one; `shop:D001` names another.
+    """
     plain = name.strip("[]")
-    named = [
-        r for r in reviews(kb) if plain in (r.branch, r.branch.removeprefix("kb/review/"), r.record.id, r.record.uid)
-    ]
+    found = reviews(kb)
+    named = [r for r in found if plain in (r.branch, r.branch.removeprefix("kb/review/"), r.record.uid)]
+    named = named or _with_id(found, plain, kb.here)
     if len(named) != 1:
         words = say("{id} names several reviews", id=name) if named else say("there is no open review {id}", id=name)
         raise UnknownId(words, hint=say("see: kb review"))
     return named[0]
+
+
+def _with_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
+    """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("": of any scope)."""
+    project, _, record_id = name.rpartition(":")
+    named = [review for review in found if review.record.id == record_id]
+    scopes = (GLOBAL if project == GLOBAL else f"project/{project}",) if project else (reader, GLOBAL)
+    seen = ([review for review in named if review.record.scope == scope] for scope in scopes)
+    return next(filter(None, seen), [] if project or reader else named)
 
 
 def sides(kb: KnowledgeBase, name: str) -> Sides:

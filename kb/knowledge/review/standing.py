@@ -27,7 +27,7 @@ def judged(kb: KnowledgeBase, reviews: Sequence[Review]) -> list[Review]:
 def _standing(kb: KnowledgeBase, review: Review, head: str) -> Said:
     if found := overtaken(kb, review):
         old, new = found
-        return say("obsolete: [{old}] was replaced by [{new}]", old=old.id, new=new.id)
+        return say("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
     return say("base moved") if _has_moved(kb, review, head) else say("")
 
 
@@ -49,9 +49,9 @@ def refuse_overtaken(kb: KnowledgeBase, review: Review) -> None:
         old, new = found
         raise NeedsPerson(
             say("[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete",
-                old=old.id, new=new.id, title=new.title),
+                old=old.scoped_id, new=new.scoped_id, title=new.title),
             hint=say("close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
-                     id=review.record.id, new=new.id),
+                     id=review.record.scoped_id, new=new.scoped_id),
         )  # fmt: skip
 
 

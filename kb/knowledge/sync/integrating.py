@@ -151,10 +151,10 @@ class Integration:
                 sharing.here[name] = plan.built(kb, new).new
         self._notes.append(
             say("[{id}] says something else at {remote}; what was written here is on {branch}",
-                id=record.id, remote=self._tracked.remote, branch=verdict.branch)
+                id=record.scoped_id, remote=self._tracked.remote, branch=verdict.branch)
             if verdict.branch
             else say("[{id}] says something else at {remote}: {reason}",
-                     id=record.id, remote=self._tracked.remote, reason=" ".join(verdict.reasons[:1]))
+                     id=record.scoped_id, remote=self._tracked.remote, reason=" ".join(verdict.reasons[:1]))
         )  # fmt: skip
 
 

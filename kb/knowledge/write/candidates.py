@@ -304,7 +304,7 @@ class Deciding(Writing):
             sources = inbox.heard(held, candidate)
             record = record._replace(sources=sources, occurrences=max(len(sources), 1))
         lacking = missing_sections(record)
-        remedy = say("complete it: kb edit {id}", id=record.id) if lacking else say("")
+        remedy = say("complete it: kb edit {id}", id=record.scoped_id) if lacking else say("")
         labels = section_labels(lacking, self.kb.config.language)
         said = [say("not given: {sections}", sections=labels)] if lacking else []
         if lacking and self.kb.config.missing == "refuse":
