@@ -617,6 +617,7 @@ KNOWLEDGE: dict[str, str] = {
     "the session is kept and lands with the next call": "会话已暂存，随下一次调用写入",
     "line {line}: a kb block is left out: {problem}": "第 {line} 行：有一个 kb 块未被采用：{problem}",
     "saved already": "已存过档",
+    "it was begun twice and did not come to an end": "它开始过两次，都没有完成",
     "what was spooled cannot be written: {problem}; it is kept in {path}": (
         "暂存的内容无法写入：{problem}；保留在 {path}"
     ),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from conftest import Clock, git
 
 from kb.errors import KbError
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.write import attempts
 from kb.record import Candidate
 
 
@@ -166,3 +168,44 @@ def test_only_what_is_spooled_is_promised_to_land(kb: KnowledgeBase, root: Path,
         kb.confirm("D001")
     assert "land" not in str(caught.value.hint) and kb.state.spooled() == []
     assert "next call" in one(kb, decision(1)).reasons[-1]
+
+
+# -- a job that does not end --------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # stopped wherever it is, in git as well
+def test_a_job_whose_time_is_over_twice_is_set_aside(
+    kb: KnowledgeBase, busy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spooled(kb, busy, decision(0))
+    (path,) = kb.state.spooled()
+    before = Path(path).read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(attempts, "JOB_SECONDS", 0.001)
+        assert kb.land() == []
+        assert kb.land() == []
+    assert kb.state.spooled() == [path]
+    (verdict,) = kb.land()
+    assert verdict.verdict == "refused" and "begun twice" in verdict.reasons[0]
+    (kept,) = kb.state.unreadable()
+    assert Path(kept).read_bytes() == before and kept in verdict.reasons[0]
+    assert kb.state.spooled() == [] and kb.land() == []
+
+
+def test_a_job_that_was_stopped_twice_does_not_hold_up_the_next_write(kb: KnowledgeBase, busy: Path) -> None:
+    spooled(kb, busy, decision(0))
+    (path,) = kb.state.spooled()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    Path(path + ".begun").write_text(f"{ended.pid} {ended.pid}")
+    verdict = one(kb, decision(1))
+    assert verdict.verdict == "created" and any("begun twice" in reason for reason in verdict.reasons)
+    assert kb.state.unreadable() and not Path(path + ".begun").exists()
+
+
+def test_a_job_that_another_process_has_begun_is_not_counted(kb: KnowledgeBase, busy: Path) -> None:
+    spooled(kb, busy, decision(0))
+    (path,) = kb.state.spooled()
+    Path(path + ".begun").write_text(f"{os.getpid()} {os.getpid()}")
+    assert [verdict.verdict for verdict in kb.land()] == ["created"]
+    assert not list(Path(path).parent.glob("*.begun"))

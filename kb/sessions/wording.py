@@ -33,8 +33,8 @@ _REASON_BEHIND = (
         re.DOTALL,
     ),
     regex(
-        r"(?<![,;.\s])[,;.\s]*+(?:—|–|--)?\s*+(?P<why>\b(?:otherwise|or else|so that|in order to|(?:so as )?to (?:avoid|prevent|keep"
-        r"|ensure|guarantee))\b.+)",
+        r"(?<![,;.\s])[,;.\s]*+(?:—|–|--)?\s*+(?P<why>\b(?:otherwise|or else|so that|in order to"
+        r"|(?:so as )?to (?:avoid|prevent|keep|ensure|guarantee))\b.+)",
         re.DOTALL,
     ),
 )

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, GitFailed, KbError
+from kb.knowledge.write import attempts
 from kb.record import Candidate, Verdict
 from kb.store.files import content
 from kb.store.git.repository import QUEUE
@@ -56,7 +57,7 @@ def _scope(kb: KnowledgeBase, folder: str) -> str:
 def land_spool(kb: KnowledgeBase) -> list[Verdict]:
     """Do what earlier calls had to spool, oldest first; what still cannot be done stays and holds up nothing else.
 
-    A file that cannot be read is set aside; its verdict is `refused` and names it.
+    A file that cannot be read, or was begun twice in vain, is set aside; its verdict is `refused` and names it.
     """
     landed: list[Verdict] = []
     end = time.monotonic() + QUEUE
@@ -68,16 +69,23 @@ def land_spool(kb: KnowledgeBase) -> list[Verdict]:
             value = kb.state.wish(path, json.loads(data.decode()))
             if value is None:
                 raise KbError(say("it does not come from this clone"))
-            landed += _landed(kb, value, path)
+            if attempts.is_hopeless(path):
+                raise KbError(say("it was begun twice and did not come to an end"))
+            with attempts.attempt(path):
+                landed += _landed(kb, value, path)
         except (Busy, GitFailed, OSError):
             if _cannot_write(kb) or time.monotonic() > end:
                 break
+            continue
+        except attempts.JobTooLong:
             continue
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
             landed.append(_set_aside(kb, path, error))
             continue
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
+        if time.monotonic() > end:
+            break
     return landed
 
 
@@ -91,6 +99,7 @@ def _cannot_write(kb: KnowledgeBase) -> bool:
 
 def _set_aside(kb: KnowledgeBase, path: str, error: Exception) -> Verdict:
     kept = kb.state.set_aside(path)
+    attempts.forget_tries(path)
     problem = kb.words(error.message) if isinstance(error, KbError) else str(error)
     reason = say("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
     return Verdict("refused", os.path.basename(path), "", reasons=(kb.words(reason),), spooled=True)
