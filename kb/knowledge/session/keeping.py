@@ -61,13 +61,13 @@ class Saved(NamedTuple):
 
 def save(
     kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
-    archive: bool = True, full: bool = False, landing: bool = False, answer: str = "",
+    archive: bool = True, full: bool = False, landing: str = "", answer: str = "",
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
 
     For the same state of the transcript the second call changes nothing. With *archive* False, and for a sub-agent
-    (*agent*), nothing is archived; with *full* all three forms are. *landing* tells that the spool is being emptied
-    already. When the repository cannot take the session now, the wish to save it is spooled. *answer* is the agent's
+    (*agent*), nothing is archived; with *full* all three forms are. *landing* names the spooled job that this
+    lands. When the repository cannot take the session now, the wish to save it is spooled. *answer* is the agent's
     last, which the host may not have written to the file yet.
     """
     if not landing:
@@ -89,7 +89,7 @@ class _Saving:
     """One call of `save`, under the lock of its transcript."""
 
     def __init__(
-        self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: bool, full: bool = False, answer: str = ""
+        self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: str, full: bool = False, answer: str = ""
     ) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
@@ -187,7 +187,7 @@ class _Saving:
 
         While the session runs, what the person is being asked about waits for the answer; later nobody will answer.
         """
-        has_ended = self.landing and not self.desk.belongs_to_running
+        has_ended = bool(self.landing) and not self.desk.belongs_to_running
         made = consult_proposals(self.kb, candidates, "" if has_ended else self.job.session)
         self.asked = made.waiting
         return made.free
@@ -214,7 +214,7 @@ class _Saving:
         def files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
             return self._files(list(map(Row, lasting, verdicts))) if self.archive else {}
 
-        return write(self.kb, candidates, folder=folder, subject=subject, beside=files, landing=True)
+        return write(self.kb, candidates, folder=folder, subject=subject, beside=files, landing=True, job=self.landing)
 
     def _files(self, new: list[Row]) -> dict[str, bytes]:
         """Return the three files of an archive (SHI-04, SHI-05, SHI-06); what holds for the session only is in none."""
@@ -302,7 +302,7 @@ def save_when_due(
     return None
 
 
-def catch_up(kb: KnowledgeBase, session: str = "", *, landing: bool = False) -> list[Verdict]:
+def catch_up(kb: KnowledgeBase, session: str = "", *, landing: str = "") -> list[Verdict]:
     """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
     verdicts: list[Verdict] = []
     for job in running.waiting(kb, session):

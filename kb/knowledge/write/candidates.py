@@ -59,11 +59,15 @@ class _Mark(NamedTuple):
 def write(
     kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
     beside: Files | None = None, subject: str = "", landing: bool = False, waiting: Waiting | None = None,
+    job: str = "",
 ) -> list[Verdict]:  # fmt: skip
-    """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`."""
+    """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
+
+    *landing*: the spool is not looked at; *job* names the spooled job that this lands.
+    """
     landed = [] if dry_run or landing else _landed(kb)
     try:
-        verdicts = Deciding(kb, "", folder).run(candidates, dry_run, beside, subject, waiting)
+        verdicts = Deciding(kb, "", folder, job=job).run(candidates, dry_run, beside, subject, waiting)
     except (Busy, GitFailed) as trouble:
         if dry_run or landing:
             raise

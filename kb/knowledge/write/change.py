@@ -11,7 +11,7 @@ from kb.front import decode, edit_front
 from kb.kinds import BY_NAME
 from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
-from kb.knowledge.write import dropped, inbox, numbers
+from kb.knowledge.write import dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
 from kb.knowledge.write.publish import finish_following, publish
 from kb.record import Candidate, Record, Similar, Status, Verdict
@@ -38,14 +38,17 @@ class Writing:
     """What one call plans, and the commits that make it so; `write.candidates` decides what becomes of candidates."""
 
     def __init__(
-        self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "", by_person: bool = False
-    ) -> None:
+        self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "", by_person: bool = False,
+        job: str = "",
+    ) -> None:  # fmt: skip
         """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
 
         *promoted* names what a person takes out of the inbox: it needs no further ground. *by_person*: a person has
-        said of these very words that they hold, so the record is accepted whatever sections it lacks.
+        said of these very words that they hold, so the record is accepted whatever sections it lacks. *job* names the
+        spooled job that this lands.
         """
         self.promoted = promoted
+        self.job = job
         self.by_person = by_person
         self.kb = kb
         self.scope = scope
@@ -235,6 +238,8 @@ class Writing:
         mover = self.kb.repository.mover(reason)
         try:
             moves = self._built()
+            if self.job:
+                landed.remember(self.kb, self.job, [move.new for move in moves if move.new])
             self.outcomes = publish(self.kb, self.head, moves, self.changes, reason, mover)
         finally:
             mover.ended()

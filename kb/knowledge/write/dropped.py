@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 
     from kb.knowledge import KnowledgeBase
 
-_PUBLISHED, _SEEN, _ONCE, _UNTOLD = "published", "index seen", "put back", "put back untold"
+_PUBLISHED, _SEEN, _SUSPECT, _ONCE, _UNTOLD = (
+    "published", "index seen", "index suspect", "put back", "put back untold",
+)  # fmt: skip
 """Notes: commits that kb has published, as JSON [[old, new, seconds], …]; the stamp of git's index when it was last
-compared; what was put back, [[path, object], …]; the paths of it that nobody has been told of yet."""
+compared; whether it then lacked something, so that a commit may have, too; what was put back, [[path, object], …]; the
+paths of it that nobody has been told of yet."""
 _WATCHED = 86_400
 """Seconds for which a commit is remembered: a git command that was stopped, or waits for an editor, ends within it."""
 _MOST = 256
@@ -85,6 +88,10 @@ def put_back(kb: KnowledgeBase) -> list[str]:
     stamp, published = index_stamp(kb.repository), _rows(kb, _PUBLISHED)
     if not published or kb.index.note(_SEEN) == stamp:
         return []
+    if _has_everything(kb, published[-1][1]):
+        set_compared(kb, stamp)
+        return []
+    kb.index.set_note(_SUSPECT, "1")
     head = kb.repository.head()
     found = list(_dropped(kb, published, head))
     if found:
@@ -96,6 +103,16 @@ def put_back(kb: KnowledgeBase) -> list[str]:
         note_put_back(kb, [row for row, _ in found])
     set_compared(kb, stamp)
     return [row.path for row, _ in found]
+
+
+def _has_everything(kb: KnowledgeBase, commit: str) -> bool:
+    """Return whether git's index has every file of the knowledge base as *commit*, the last that kb published.
+
+    That is so after almost every `git add` and `git commit` of a person's; then one git process is all this costs.
+    """
+    where = kb.repository.full(CONTENT)
+    output = kb.repository.output(["diff-index", "--cached", "--name-only", "-z", commit, "--", where])
+    return not output.code and not output.out
 
 
 def put_back_if_free(kb: KnowledgeBase) -> None:
@@ -114,6 +131,9 @@ def taken_out(kb: KnowledgeBase) -> dict[str, tuple[bytes | None, bytes | None]]
 
     Only where git's index agrees with that commit, and the checkout still has the file as it was published.
     """
+    if not kb.index.note(_SUSPECT):
+        return {}
+    kb.index.set_note(_SUSPECT, "")
     published, head = _rows(kb, _PUBLISHED), kb.repository.head()
     changed = _changed(kb, published) if published and head.oid else {}
     differing = {row.path for row in _differing(kb, head)} if changed else set()

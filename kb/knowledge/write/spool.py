@@ -1,6 +1,7 @@
 """What could not be written when it came: kept in the spool, written by the next call that can.
 
-A file goes when what it holds is written. A process that dies in between leaves it; written again it changes nothing.
+A file goes when what it holds is written. A process that dies in between leaves it; the next one finds by the commits
+that were noted for it (`landed`) that it is written already, on whatever branch.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, GitFailed, KbError
 from kb.knowledge.write import attempts
+from kb.knowledge.write.landed import claimed, has_landed
 from kb.record import Candidate, Verdict
 from kb.store.files import content
 from kb.store.git.repository import QUEUE
@@ -62,28 +64,18 @@ def land_spool(kb: KnowledgeBase) -> list[Verdict]:
     landed: list[Verdict] = []
     end = time.monotonic() + QUEUE
     for path in kb.state.spooled():
-        try:
-            data = content(path)
-            if data is None:
+        with claimed(path) as is_mine:
+            try:
+                landed += _landed(kb, path) if is_mine else []
+            except (Busy, GitFailed, OSError):
+                if _cannot_write(kb) or time.monotonic() > end:
+                    break
                 continue
-            value = kb.state.wish(path, json.loads(data.decode()))
-            if value is None:
-                raise KbError(say("it does not come from this clone"))
-            if attempts.is_hopeless(path):
-                raise KbError(say("it was begun twice and did not come to an end"))
-            with attempts.attempt(path):
-                landed += _landed(kb, value, path)
-        except (Busy, GitFailed, OSError):
-            if _cannot_write(kb) or time.monotonic() > end:
-                break
-            continue
-        except attempts.JobTooLong:
-            continue
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
-            landed.append(_set_aside(kb, path, error))
-            continue
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+            except attempts.JobTooLong:
+                continue
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, KbError) as error:
+                landed.append(_set_aside(kb, path, error))
+                continue
         if time.monotonic() > end:
             break
     return landed
@@ -113,16 +105,39 @@ def told_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> lis
     return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts
 
 
-def _landed(kb: KnowledgeBase, value: Mapping[str, Any], path: str) -> list[Verdict]:
+def _landed(kb: KnowledgeBase, path: str) -> list[Verdict]:
+    """Write what the spooled file *path* holds, unless that was done before, and take the file away."""
+    data, job = content(path), os.path.basename(path)
+    if data is None:
+        return []
+    value = kb.state.wish(path, json.loads(data.decode()))
+    if value is None:
+        raise KbError(say("it does not come from this clone"))
+    verdicts = [] if has_landed(kb, job) else _attempted(kb, value, path, job)
+    attempts.forget_tries(path)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    return verdicts
+
+
+def _attempted(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+    if attempts.is_hopeless(path):
+        raise KbError(say("it was begun twice and did not come to an end"))
+    with attempts.attempt(path):
+        return _written(kb, value, path, job)
+
+
+def _written(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
     from kb.knowledge.write.candidates import Deciding
 
     if "save" in value:
         from kb.knowledge.session.keeping import save
 
-        job = value["save"]
+        wish = value["save"]
         saved = save(
-            kb, job["transcript"], session=job["session"], folder=job["folder"], host=job["host"], landing=True
+            kb, wish["transcript"], session=wish["session"], folder=wish["folder"], host=wish["host"], landing=job
         )
         return list(saved.verdicts)
     folder = str(value["folder"])
-    return Deciding(kb, "", folder if os.path.isdir(folder) else "").run(candidates_of(value["candidates"], path))
+    deciding = Deciding(kb, "", folder if os.path.isdir(folder) else "", job=job)
+    return deciding.run(candidates_of(value["candidates"], path))
