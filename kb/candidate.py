@@ -120,7 +120,7 @@ def parse(data: bytes, source: str = "-") -> list[Candidate]:
             say("the input is not valid UTF-8"), path=source, line=data.count(b"\n", 0, error.start) + 1
         ) from None
     if not text.strip():
-        raise BadInput(say("the input is empty"), path=source, hint=say("the form of a candidate: kb write --schema"))
+        raise BadInput(say("the input is empty"), path=source, hint=SEE_FORM)
     try:
         value = json.loads(text, object_pairs_hook=_without_doubles)
     except json.JSONDecodeError as error:
@@ -153,6 +153,10 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+SEE_FORM = say("the form of a candidate: kb write --schema")
+"""The next step of who handed in something else."""
+
+
 def candidates(value: object, source: str = "-") -> list[Candidate]:
     """Return the candidates in a parsed JSON *value*: one object or a list of them."""
     items = value if isinstance(value, list) else [value]
@@ -179,10 +183,10 @@ def _candidate(item: object, place: str) -> Candidate:
         raise BadInput(
             say("a candidate is a JSON object, not {kind}", kind=_json_type(item)),
             path=place,
-            hint=say("the form of a candidate: kb write --schema"),
+            hint=SEE_FORM,
         )
     for problem in _problems(item):
-        raise BadInput(problem, path=place, hint=say("the form of a candidate: kb write --schema"))
+        raise BadInput(problem, path=place, hint=SEE_FORM)
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in item.items() if value is not None
     }

@@ -19,6 +19,9 @@ GROUND: dict[str, str] = {
     "the input is empty": "输入为空",
     "the input is not valid UTF-8": "输入不是合法的 UTF-8",
     "the form of a candidate: kb write --schema": "候选的格式见：kb write --schema",
+    "the form of a candidate: the input schema of this tool, at candidates": (
+        "候选的格式见本工具输入模式中的 candidates"
+    ),
     "a candidate is a JSON object, not {kind}": "候选须是 JSON 对象，而不是 {kind}",
     "there is no kind {kind}; there are: {kinds}": "没有类型 {kind}；可用：{kinds}",
     "the field {key} must be {wanted}": "字段 {key} 必须是 {wanted}",

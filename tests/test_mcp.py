@@ -6,9 +6,12 @@ import os
 import re
 import secrets
 import shutil
+import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -446,3 +449,73 @@ def test_an_address_has_a_host_and_a_port(text: str) -> None:
     with pytest.raises(BadInput, match="is no address"):
         http.address(text)
     assert http.address("[::1]:80").is_of_this_machine and http.address("localhost:0").is_of_this_machine
+
+
+# -- calls side by side, and clients that stop half-way ------------------------------------------------
+
+
+def test_a_slow_write_holds_up_no_read_and_no_second_write_begins(filled: Path) -> None:
+    async def work() -> list[str]:
+        desk, done = Desk(str(filled), str(filled), os.environ), threading.Event()
+        order: list[str] = []
+
+        def slow(kb: KnowledgeBase) -> None:
+            order.append("first write begins")
+            done.wait(20)
+            order.append("first write ends")
+
+        first = asyncio.ensure_future(desk.ask(slow, writes=True))
+        while not order:
+            await asyncio.sleep(0.01)
+        second = asyncio.ensure_future(desk.ask(lambda kb: order.append("second write"), writes=True))
+        await asyncio.wait_for(desk.ask(lambda kb: order.append(f"read {len(kb.records())}")), 15)
+        done.set()
+        await asyncio.gather(first, second)
+        return order
+
+    assert asyncio.run(work()) == ["first write begins", "read 2", "first write ends", "second write"]
+
+
+def test_the_write_tool_writes_and_the_others_read(desk: Any) -> None:
+    assert [tool.name for tool in tools.TOOLS if tool.writes] == ["write"]
+
+
+def test_half_a_request_is_closed_and_a_whole_one_is_answered(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "HEADER_SECONDS", 1.0)
+    where = http.address("127.0.0.1:0")
+    with http.bound(where) as listening:
+        port = listening.getsockname()[1]
+        made = server(Desk(str(filled), str(filled), os.environ))
+        threading.Thread(target=http.serve, args=(made, where, listening, "s" * 40), daemon=True).start()
+        halves = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+        for number, half in enumerate(halves):
+            half.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\n"[: 4 + number % 20])
+        answer = httpx2.post(
+            f"http://127.0.0.1:{port}{http.PATH}",
+            json=HELLO,
+            headers={"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + "s" * 40},
+        )
+        for half in halves:
+            half.settimeout(20)
+            assert half.recv(1) == b""
+            half.close()
+    assert answer.status_code == 200
+
+
+def test_an_interrupt_ends_the_server(filled: Path) -> None:
+    given = "".join(json.dumps(each) + "\n" for each in [HELLO])
+    with subprocess.Popen(
+        [*KB, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=filled
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(given)
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+
+
+@pytest.mark.parametrize("candidates", ["text", [{"kind": "decision"}], [3]])
+def test_a_failed_write_points_at_the_tools_own_schema(desk: Any, candidates: object) -> None:
+    answer = call(desk, "write", candidates=candidates)
+    assert "→ the form of a candidate: the input schema of this tool" in answer and "kb write" not in answer

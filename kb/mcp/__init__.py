@@ -36,8 +36,14 @@ _INSTRUCTIONS = say(
 )
 
 
+_READERS = 8
+"""Calls that read and are answered at the same time."""
+_AT_STOP = 5.0
+"""Seconds that a write may still take when the user stops the server."""
+
+
 class Desk:
-    """Where calls are answered: one at a time, each with the knowledge base as it is now."""
+    """Where calls are answered, each with the knowledge base as it is now: reads side by side, one write at a time."""
 
     def __init__(self, place: str, folder: str, environment: Mapping[str, str]) -> None:
         """Answer from the knowledge base at *place* ("": the one that holds for *folder*) for work in *folder*."""
@@ -46,7 +52,8 @@ class Desk:
         self.place = place
         self.folder = folder
         self.environment = environment
-        self._one = anyio.CapacityLimiter(1)
+        self._reading = anyio.CapacityLimiter(_READERS)
+        self._writing = anyio.CapacityLimiter(1)
 
     def opened(self) -> KnowledgeBase:
         """Open the knowledge base; raise NoKnowledgeBase."""
@@ -75,15 +82,22 @@ class Desk:
         hint = error.hint.in_language(self.language)
         return visible(safe(error.in_language(self.language) + (f"\n→ {hint}" if hint else "")))
 
-    async def ask(self, work: Callable[[KnowledgeBase], T]) -> T:
-        """Let *work* answer from the knowledge base in a thread of its own."""
+    async def ask(self, work: Callable[[KnowledgeBase], T], *, writes: bool = False) -> T:
+        """Let *work* answer from the knowledge base in a thread of its own; one that *writes* holds up no read."""
         from anyio.to_thread import run_sync
 
         def answered() -> T:
             with self.opened() as kb:
                 return work(kb)
 
-        return await run_sync(answered, limiter=self._one)
+        return await run_sync(answered, limiter=self._writing if writes else self._reading)
+
+    async def wait_for_the_write(self) -> None:
+        """Return when no call writes, and let none begin; after `_AT_STOP` seconds in any case."""
+        import anyio
+
+        with anyio.move_on_after(_AT_STOP):
+            await self._writing.acquire()
 
 
 def server(desk: Desk) -> Server[Any]:
@@ -107,17 +121,33 @@ def server(desk: Desk) -> Server[Any]:
 
 
 def serve_stdio(place: str) -> None:
-    """Answer on stdin and stdout until the client goes."""
+    """Answer on stdin and stdout until the client goes or the user stops it."""
     import anyio
     from mcp.server.stdio import stdio_server
 
-    made = server(Desk(place, os.getcwd(), os.environ))
+    desk = Desk(place, os.getcwd(), os.environ)
+    made = server(desk)
 
     async def serve() -> None:
-        async with stdio_server() as (incoming, outgoing):
-            await made.run(incoming, outgoing, made.create_initialization_options())
+        async with anyio.create_task_group() as group:
+            group.start_soon(_end_at_interrupt, desk)
+            async with stdio_server() as (incoming, outgoing):
+                await made.run(incoming, outgoing, made.create_initialization_options())
+            group.cancel_scope.cancel()
 
     anyio.run(serve)
+
+
+async def _end_at_interrupt(desk: Desk) -> None:
+    """End the process at SIGINT, once no call writes: the thread that reads stdin would wait for the client."""
+    import signal
+
+    import anyio
+
+    with anyio.open_signal_receiver(signal.SIGINT) as signals:
+        async for _ in signals:
+            await desk.wait_for_the_write()
+            os._exit(128 + signal.SIGINT)
 
 
 # -- the handlers ---------------------------------------------------------------------------------
@@ -157,7 +187,7 @@ async def _call_tool(desk: Desk, _: object, params: types.CallToolRequestParams)
                                       names=", ".join(tools.BY_NAME))))  # fmt: skip
     try:
         given = tools.checked(tool, params.arguments or {})
-        answer = await desk.ask(lambda kb: tool.call(kb, desk.folder, given))
+        answer = await desk.ask(lambda kb: tool.call(kb, desk.folder, given), writes=tool.writes)
     except Exception as error:  # whatever it is, the agent gets an answer
         return types.CallToolResult(content=[types.TextContent(text=desk.failure(error))], is_error=True)
     text = json.dumps(answer, ensure_ascii=False, indent=1)

@@ -15,7 +15,7 @@ from kb.kinds import KINDS, kind_named
 from kb.knowledge import Filter, KnowledgeBase
 from kb.knowledge.lookup import name_of
 from kb.knowledge.recall import handed
-from kb.record import Record, Verdict
+from kb.record import Candidate, Record, Verdict
 from kb.text import tokens
 from kb.untrusted import visible
 from kb.values import TYPE_CHECKING
@@ -146,11 +146,19 @@ def hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 def write(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Hand candidates to the gate and answer with what became of each."""
-    candidates = [
-        each._replace(host=each.host or "mcp") for each in candidate.candidates(given.get("candidates"), "candidates")
-    ]
+    candidates = [each._replace(host=each.host or "mcp") for each in _candidates(given.get("candidates"))]
     verdicts = kb.write(candidates, folder=folder, dry_run=given.get("dry_run", False))
     return {"frame": handed.frame(kb), "verdicts": [_verdict(kb, verdict) for verdict in verdicts]}
+
+
+def _candidates(value: object) -> list[Candidate]:
+    """Return the candidates in *value*; an error points at the tool's own schema, which the agent has before it."""
+    try:
+        return candidate.candidates(value, "candidates")
+    except BadInput as error:
+        if error.hint == candidate.SEE_FORM:
+            error.hint = say("the form of a candidate: the input schema of this tool, at candidates")
+        raise
 
 
 def _verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 DEFAULT = "127.0.0.1:8735"
+HEADER_SECONDS = 10.0
+"""Seconds within which a request has to be there with all its headers."""
 
 
 class Token(NamedTuple):
@@ -137,8 +139,34 @@ def serve(server: Server[Any], where: Address, listening: socket.socket, secret:
     import uvicorn
 
     made = app(server, where._replace(port=listening.getsockname()[1]), secret)
-    config = uvicorn.Config(made, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        made, http=_impatient_protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
+    )
     anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
+
+
+def _impatient_protocol(**given: Any) -> Any:
+    """Return uvicorn's protocol for one connection, closed where no request is being answered at two looks running.
+
+    uvicorn itself waits for the rest of a request for as long as its client keeps the connection open.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    made: Any = AutoHTTPProtocol(**given)
+    idle_before = False
+
+    def look() -> None:
+        nonlocal idle_before
+        cycle, transport = made.cycle, made.transport
+        is_idle = cycle is None or cycle.response_complete
+        if is_idle and idle_before and transport is not None:
+            transport.close()
+        if transport is None or not transport.is_closing():
+            idle_before = is_idle
+            made.loop.call_later(HEADER_SECONDS / 2, look)
+
+    made.loop.call_later(HEADER_SECONDS / 2, look)
+    return made
 
 
 def app(server: Server[Any], where: Address, secret: str) -> ASGIApp:
