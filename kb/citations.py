@@ -191,6 +191,27 @@ def _destinations_in(piece: str, start: int) -> Iterator[Span]:
                 yield Span(start + target.start(group), start + target.start(group) + len(path))
 
 
+_RECORD_FILE = regex(
+    rf"(?:(?:^|/)(?:projects/(?P<project>[^/]{{1,100}})|(?P<shared>global))/)?(?P<id>{_ID})-[^/]*\.md\Z"
+)
+
+
+def record_links(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each link to the file of a record, as `citations` does: `[ADR 7](D007-kafka.md)`.
+
+    A link into another folder names its scope as a citation does: the project, or "global".
+    """
+    if ".md" not in text:
+        return
+    start = body_start(text)
+    body = text[start:]
+    for span in _destinations(body):
+        folder, _, name = _unquoted(body[span.start : span.end]).rpartition("/")
+        match = _RECORD_FILE.search(f"{folder}/{name}" if folder else name)
+        if match and not _ELSEWHERE.match(body[span.start : span.end]):
+            yield match["project"] or match["shared"] or "", match["id"], line_of(text, start + span.start)
+
+
 def _path_in(destination: str) -> str:
     """Return what stands before the anchor or query of a *destination*."""
     match = _PATH.match(destination)

@@ -28,6 +28,7 @@ from kb.blocks import has_markers as has_markers
 from kb.blocks import headings as headings
 from kb.blocks import replace_machine as replace_machine
 from kb.citations import citations as citations
+from kb.citations import record_links as record_links
 from kb.errors import BadRecord
 from kb.fences import code_lines as code_lines
 from kb.front import KEYS, body_start, decode, entry, front, front_span, key_line, line_feeds, line_of, newline

@@ -169,6 +169,35 @@ ALIASES = "aliases"
 """The key of the front that keeps the numbers a record has had."""
 
 
+IMPORTED = "imported"
+"""The key of the front matter that says in which style a foreign record was written: nygard, madr3 and so on."""
+
+
+def is_imported(extra: Mapping[str, Any]) -> bool:
+    """Return whether the record whose unread front matter is *extra* was written with another tool.
+
+    What its author was never asked for, such as a way back, is not missing in it. Records that were imported before
+    the key existed have the number of their file.
+    """
+    return IMPORTED in extra or "adr" in extra
+
+
+def imported_number(extra: Mapping[str, Any]) -> int | None:
+    """Return the number that a record had in the tool it was written with, or None."""
+    number = str(extra.get("adr", ""))
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else None
+
+
+def spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the words by which people ask for an imported record: "ADR 7", "0007" and "007" name number 7."""
+    number = imported_number(extra)
+    if number is None:
+        return ()
+    return tuple(
+        dict.fromkeys(("ADR", f"{number}", f"{number:03d}", f"{number:04d}", f"ADR{number}", f"ADR{number:04d}"))
+    )
+
+
 def aliases_of(values: Mapping[str, Any]) -> list[str]:
     """Return the numbers that a record has had, from its front or what of it kb does not read."""
     found = values.get(ALIASES)

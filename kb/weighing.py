@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from kb.record import Record
+from kb.record import Record, spoken_numbers
 from kb.text import FIRST_CJK, folded, ranked_terms, runs
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -72,7 +72,7 @@ def _weights(record: Record, terms: Callable[[_Piece], Iterable[T]]) -> dict[T, 
     said: dict[T, float] = {}
     for field, text in (
         (TITLE, record.title),
-        (TAGS, " ".join((*record.tags, *record.impact, record.id))),
+        (TAGS, " ".join((*record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))),
         (BODY, "\n".join((*(section.text for section in record.sections), record.user, _day(record.date)))),
     ):
         pieces = [(_numbers(piece), times) for piece, times in Counter(text.split()).items()]
@@ -92,7 +92,7 @@ def vocabulary(record: Record) -> set[str]:
 
 def spellings(record: Record) -> set[str]:
     """Return the spaced words of *record* as a plain scan reads them."""
-    text = " ".join((record.title, *record.tags, *record.impact, record.id))
+    text = " ".join((record.title, *record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))
     text = "\n".join((text, *(section.text for section in record.sections), record.user))
     return {word for piece in set(text.split()) for word in _numbers(piece).spelled}
 

@@ -830,6 +830,7 @@ DOORS: dict[str, str] = {
     "it is not in the knowledge base {root}": "它不在知识库 {root} 中",
     "the file is no plain file": "不是普通文件",
     "the file is larger than {limit} bytes": "文件超过 {limit} 字节",
+    "… and {number} more remarks: --verbose": "……还有 {number} 条说明：--verbose",
     "imported: {new}, unchanged: {same}, no record: {skipped}": "导入 {new}，不变 {same}，不是记录 {skipped}",
     "there is no command {name}": "没有命令 {name}",
     "there is no scope {scope}: it is global or project/<name>": "没有范围 {scope}：只有 global 或 project/<名称>",
@@ -1096,6 +1097,8 @@ DOORS: dict[str, str] = {
     "the file is empty": "文件为空",
     "no heading: this is no decision record": "没有标题行：不是决策记录",
     "the file is a template, no decision record": "是模板，不是决策记录",
+    "the file is an index of a folder, no decision record": "文件是目录索引，不是决策记录",
+    "line {line} is no valid YAML; its value is read as plain text": "第 {line} 行不是合法的 YAML，其值按文本读取",
     "nothing shows a decision record: no number, no status, no section “Context” or “Decision”": (
         "看不出是决策记录：没有编号、状态，也没有“Context”或“Decision”一节"
     ),
@@ -1164,6 +1167,7 @@ DOORS: dict[str, str] = {
     "Project": "项目",
     "Time": "时间",
     "Task": "任务",
+    "the wiki cannot be built, {number} problems:{problems}": "维基无法生成，共 {number} 个问题：{problems}",
     "the wiki cannot be built: {problem}": "无法生成 wiki：{problem}",
     "the wiki cannot be served: {problem}": "无法提供 wiki 服务：{problem}",
     "pages made: {made} of {pages}": "已生成页面：{made}/{pages}",

@@ -197,6 +197,7 @@ def test_positive_and_negative_consequences_stay_apart():
 def test_unknown_front_and_fields_are_kept():
     record = read_adr(MADR4, "0012-queue.md").record
     assert record.extra == {
+        "imported": "madr4",
         "adr": 12,
         "original_status": "superseded by [ADR-0123](0123-example.md)",
         "decision-makers": ["Ann", "Bo"],
@@ -289,6 +290,7 @@ def test_what_front_and_text_say_differently_is_all_kept():
     record = read_adr(text + "Date: 2023-01-01\nTags: b\n\n## Status\n\nRejected\n", "1-x.md").record
     assert (record.title, record.status, record.date, record.tags) == ("Long", "accepted", "2024-01-02", ("a", "b"))
     assert record.extra == {
+        "imported": "plain",
         "adr": 1,
         "status_in_text": "Draft",
         "date_in_text": "2023-01-01",

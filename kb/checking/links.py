@@ -13,7 +13,7 @@ from kb.fences import code_lines
 from kb.front import body_start, line_of, lines
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
-from kb.record import LIVE, Record, Status, name_for
+from kb.record import LIVE, Record, Status, is_imported, name_for
 from kb.text import clip
 from kb.words import Said, say
 
@@ -136,7 +136,10 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
     if files is None:
         return
     folders: frozenset[str] = frozenset()
+    foreign = {one.record.path for one in shelf.opened if is_imported(one.record.extra)}
     for text in shelf.texts:
+        if text.path in foreign:  # its other links lead to files of the repository it came from
+            continue
         missing = [found for found in _links(text.text) if not _leads_to(files, text.path, found[1])]
         if missing and not folders:
             folders = folders_of(files)

@@ -6,11 +6,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from kb.checking.findings import Finding, Key
+from kb.checking.findings import Finding, Key, Severity
 from kb.checking.shelf import Opened, Shelf, finding, key_of_path
 from kb.kinds import SECTIONS, Kind, kind_named
 from kb.patterns import regex
-from kb.record import LIVE, TRANSITIONS, Record, Status
+from kb.record import LIVE, TRANSITIONS, Record, Status, is_imported
 from kb.text import clip
 from kb.words import say
 
@@ -62,7 +62,7 @@ def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
             continue
         successors = shelf.successors.get(one.key, ())
         pending = [s for s in successors if s.record.status in (Status.PROPOSED, Status.REJECTED)]
-        if not successors and one.record.scope not in unread:
+        if not successors and one.record.scope not in unread and not is_imported(one.record.extra):
             fix = say(
                 "name the successor: kb supersede {id} --by NEW; without one: kb status {id} deprecated",
                 id=one.record.scoped_id,
@@ -180,7 +180,11 @@ def required_sections(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         kind = kind_named(one.record.kind)
         accepted = one.record.status == Status.ACCEPTED
-        if kind is None or not (accepted or (strict and one.record.status == Status.PROPOSED)):
+        if (
+            kind is None
+            or is_imported(one.record.extra)
+            or not (accepted or (strict and one.record.status == Status.PROPOSED))
+        ):
             continue
         missing = ", ".join(missing_sections(one.record, kind))
         if missing and accepted and one.record.confirmed and not strict:
@@ -269,7 +273,9 @@ def clashes(shelf: Shelf) -> Iterator[Finding]:
         if one and other and not _claim_otherwise(one.record, other.record):
             fix = say("replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
                       old=other.record.scoped_id, new=one.record.scoped_id)  # fmt: skip
-            yield finding("contradiction", one, reason, fix, key="title")
+            foreign = is_imported(one.record.extra) and is_imported(other.record.extra)
+            severity: Severity = "warning" if foreign else "error"  # their authors let both stand, in another tool
+            yield finding("contradiction", one, reason, fix, key="title", severity=severity)
 
 
 def _claim_otherwise(one: Record, other: Record) -> bool:

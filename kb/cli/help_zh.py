@@ -302,6 +302,7 @@ RECORDS_ZH: dict[str, str] = {
     "Self-check: does it prevent a repeat?": "自检：能避免重犯吗？",
     "The session it comes from.": "它来自哪个会话。",
     "The program that hands it in.": "提交它的程序。",
+    "Name every record, and print every remark.": "逐条列出记录与说明。",
     "Show every verdict, write nothing.": "只显示裁定，不写入。",
     "List records by scope and id, all or those that the options name.": "按范围与编号列出记录：全部，或选项所指的。",
     "Only this kind (name, prefix or 决策…).": "只要此种类（名称、前缀或 决策……）。",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import click
 
 from kb.cli.door import json_option, scope_option, scope_wanted, with_kb
-from kb.cli.prints import print_json, show_verdict, warn
+from kb.cli.prints import STATUSES, print_json, show_verdict, warn
 from kb.errors import EXIT_REFUSED, BadInput, BadRecord, KbError
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 MAX_FILE = 64_000_000
 """Bytes of the largest single-file form that is read."""
-_PASSED_OVER = frozenset({"node_modules", "__pycache__"})
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", ".git", ".hg", ".svn", ".venv", ".tox", ".nox", ".cache"})
+"""Folders that hold no records of their own; others that begin with a dot (`.adr`, `.decisions`) may."""
 
 project_option = click.option("--project", default="", help="Short for --scope project/<name>.")
+verbose_option = click.option("--verbose", is_flag=True, help="Name every record, and print every remark.")
 dry_option = click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
 
 
@@ -45,9 +48,12 @@ def command() -> None:
 @project_option
 @scope_option
 @dry_option
+@verbose_option
 @json_option
 @with_kb
-def adr(kb: KnowledgeBase, paths: tuple[str, ...], project: str, scope: str, dry_run: bool, as_json: bool) -> None:
+def adr(
+    kb: KnowledgeBase, paths: tuple[str, ...], project: str, scope: str, dry_run: bool, verbose: bool, as_json: bool
+) -> None:
     """Import decision records: Nygard, MADR 2 to 4, adr-tools, log4brains.
 
     PATH is a file, or a folder whose markdown files are read. What is no decision record is named with the reason, and
@@ -62,8 +68,8 @@ def adr(kb: KnowledgeBase, paths: tuple[str, ...], project: str, scope: str, dry
     remarks = [Remark(item.path, note) for item in found for note in item.notes]
     remarks += [Remark(problem.path, problem.said) for problem in resolution.problems]
     records = [record._replace(scope=wanted) for record in resolution.records]
-    verdicts = _brought(kb, records, ", ".join(paths), dry_run)
-    _report(kb, verdicts, remarks, skipped, as_json)
+    verdicts = _brought(kb, records, ", ".join(map(_origin_name, paths)), dry_run)
+    _report(kb, verdicts, remarks, skipped, as_json=as_json, verbose=verbose)
 
 
 @command.command("wukong", short_help="Import an anchors.md.")
@@ -71,15 +77,16 @@ def adr(kb: KnowledgeBase, paths: tuple[str, ...], project: str, scope: str, dry
 @project_option
 @scope_option
 @dry_option
+@verbose_option
 @json_option
 @with_kb
-def wukong(kb: KnowledgeBase, file: str, project: str, scope: str, dry_run: bool, as_json: bool) -> None:
+def wukong(kb: KnowledgeBase, file: str, project: str, scope: str, dry_run: bool, verbose: bool, as_json: bool) -> None:
     """Import the anchors of FILE, in which each stands under its `## [D001] title`."""
     from kb.exchange.wukong import parse
 
     wanted = scope_wanted(kb, scope, project)
     records = parse(_text(file), wanted, file)
-    _report(kb, _brought(kb, records, file, dry_run), [], [], as_json)
+    _report(kb, _brought(kb, records, _origin_name(file), dry_run), [], [], as_json=as_json, verbose=verbose)
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -99,7 +106,7 @@ def markdown_files(path: str) -> Iterator[tuple[str, str]]:
         yield path, _name(path, start)
         return
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _PASSED_OVER)
+        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER and not name.endswith("_cache"))
         for name in sorted(names):
             if name.lower().endswith((".md", ".markdown")) and name[0] != ".":
                 place = os.path.join(folder, name)
@@ -155,6 +162,12 @@ def _text(file: str) -> str:
 # -- writing and telling --------------------------------------------------------------------------
 
 
+def _origin_name(path: str) -> str:
+    """Return what the commit calls *path*: as it is below this folder, else without the machine's folders above it."""
+    inside = os.path.relpath(path)
+    return os.path.basename(os.path.abspath(path)) if inside.startswith(os.pardir) else inside.replace(os.sep, "/")
+
+
 def _brought(kb: KnowledgeBase, records: Sequence[Record], origin: str, dry_run: bool) -> list[Verdict]:
     with _bar(kb, say("writing"), len(records)) as progress:
         return kb.import_records(records, origin=origin, progress=progress, dry_run=dry_run)
@@ -170,11 +183,20 @@ def _bar(kb: KnowledgeBase, label: Said, length: int) -> Iterator[Callable[[int]
         yield lambda done: bar.update(done - bar.pos)
 
 
+SHOWN = 10
+"""Records of an import of which each is named, and remarks that are printed on a larger one."""
+
+
 def _report(
-    kb: KnowledgeBase, verdicts: list[Verdict], remarks: list[Remark], skipped: list[KbError], as_json: bool
+    kb: KnowledgeBase,
+    verdicts: list[Verdict],
+    remarks: list[Remark],
+    skipped: list[KbError],
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     """Print what became of everything, and leave with the exit code it calls for: 1 where nothing could be read."""
-    language = kb.config.language
     if as_json:
         print_json(
             {
@@ -184,13 +206,40 @@ def _report(
             }
         )
     else:
-        for verdict in verdicts:
-            show_verdict(kb, verdict)
-        for path, said in remarks:
-            click.echo(f"{path}: {kb.words(said)}", err=True)
-        for error in skipped:
-            click.echo(f"kb: {error.in_language(language)}", err=True)
+        show = _print_all if verbose or len(verdicts) <= SHOWN else _print_odd
+        show(kb, verdicts, remarks, skipped)
     words = [verdict.verdict for verdict in verdicts]
     new, same = words.count("created"), words.count("unchanged")
     warn(kb, say("imported: {new}, unchanged: {same}, no record: {skipped}", new=new, same=same, skipped=len(skipped)))
     sys.exit(EXIT_REFUSED if {"refused", "held"} & {*words} else 0 if verdicts else 1)
+
+
+def _print_all(
+    kb: KnowledgeBase, verdicts: Sequence[Verdict], remarks: Sequence[Remark], skipped: Sequence[KbError]
+) -> None:
+    for verdict in verdicts:
+        show_verdict(kb, verdict)
+    for path, said in remarks:
+        click.echo(f"{path}: {kb.words(said)}", err=True)
+    for error in skipped:
+        click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
+
+
+def _print_odd(
+    kb: KnowledgeBase, verdicts: Sequence[Verdict], remarks: Sequence[Remark], skipped: Sequence[KbError]
+) -> None:
+    """Print how many records came with which status, the refused ones, and the first of the remarks."""
+    counts = Counter(verdict.status for verdict in verdicts if verdict.verdict == "created")
+    for status, number in sorted(counts.items(), key=lambda row: (-row[1], row[0])):
+        label = STATUSES.get(status)
+        click.echo(f"{number:6}  {label.in_language(kb.config.language) if label else status}")
+    for verdict in verdicts:
+        if verdict.verdict == "refused":
+            show_verdict(kb, verdict)
+    lines = [f"kb: {error.in_language(kb.config.language)}" for error in skipped]
+    lines += [f"{path}: {kb.words(said)}" for path, said in remarks]
+    lines += [f"[{verdict.id}]: {reason}" for verdict in verdicts if verdict.id for reason in verdict.reasons]
+    for line in lines[:SHOWN]:
+        click.echo(line, err=True)
+    if len(lines) > SHOWN:
+        warn(kb, say("… and {number} more remarks: --verbose", number=len(lines) - SHOWN))

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from kb.errors import BadRecord
 from kb.exchange.adrfields import (
     date_in_name,
+    date_in_status,
+    first_dated_change,
     is_day_first,
     number_in_name,
     read_date,
@@ -28,7 +30,7 @@ from kb.fences import code_lines
 from kb.front import KEYS, body_start, front, front_span
 from kb.kinds import section_named
 from kb.patterns import regex
-from kb.record import Record, Section, Status
+from kb.record import IMPORTED, Record, Section, Status
 from kb.text import has_cjk, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -56,7 +58,11 @@ class Imported(NamedTuple):
 # -- the whole file -------------------------------------------------------------------------------
 
 _EVIDENCE = frozenset({"context", "decision", "alternatives", "status"})
-_NOT_A_RECORD = frozenset({"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc"})
+_NOT_A_RECORD = frozenset(
+    {"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc", "summary", "overview"}
+    | {"progress", "roadmap", "glossary", "目录", "索引", "模板"}
+)
+_SORTED_FIRST = regex(r"[\d_-]+")
 _PLACEHOLDER = regex(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
 
 
@@ -66,7 +72,7 @@ def read_adr(text: str, path: str) -> Imported:
         raise BadRecord(say("the file is binary, not markdown"), path=path)
     if not text.strip():
         raise BadRecord(say("the file is empty"), path=path)
-    values = front(text, path)
+    values, repaired = _front_values(text, path)
     body = text[body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     pieces = parts(body)
     if len(pieces) == 1:
@@ -76,7 +82,41 @@ def read_adr(text: str, path: str) -> Imported:
     heading, preamble, rest = _title_part(pieces)
     found = fields(preamble)
     _refuse_others(heading, found, rest, values, path)
-    return _imported(text, path, values, heading, found, rest)
+    item = _imported(text, path, values, heading, found, rest)
+    return item._replace(notes=(repaired, *item.notes)) if repaired else item
+
+
+_KEY_AND_TEXT = regex(
+    r"([A-Za-z][\w -]{0,40}):[ \t]+((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
+)
+"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
+
+
+def _front_values(text: str, path: str) -> tuple[Mapping[str, Any], Said | None]:
+    """Return the front matter of *text*, and what to say where it is no valid YAML.
+
+    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
+    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
+    """
+    try:
+        return front(text, path), None
+    except BadRecord as error:
+        span = front_span(text)
+        if span is None:
+            raise
+        rows = text[span.start : span.end].splitlines(keepends=True)
+        quoted = "".join(_KEY_AND_TEXT.sub(_quoted_value, row) if _KEY_AND_TEXT.fullmatch(row) else row for row in rows)
+        try:
+            values = front(text[: span.start] + quoted + text[span.end :], path)
+        except BadRecord:
+            raise error from None
+        return values, say("line {line} is no valid YAML; its value is read as plain text", line=error.line)
+
+
+def _quoted_value(match: re.Match[str]) -> str:
+    """Return the line of *match* with its value in YAML's single quotes."""
+    value = match[2].rstrip().replace("'", "''")
+    return f"{match[1]}: '{value}'{match[3]}"
 
 
 def _title_part(pieces: list[Part]) -> tuple[str, str, list[Part]]:
@@ -88,7 +128,7 @@ def _title_part(pieces: list[Part]) -> tuple[str, str, list[Part]]:
 
 
 def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mapping[str, Any], path: str) -> None:
-    """Raise BadRecord for a template, or a page that nothing shows to be a decision record."""
+    """Raise BadRecord for a template, an index, or a page that nothing shows to be a decision record."""
     number = number_in_name(path)
     if "template" in stem_of(path).lower() and (number is None or _PLACEHOLDER.search(heading)):
         raise BadRecord(say("the file is a template, no decision record"), path=path)
@@ -96,13 +136,22 @@ def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mappin
         number is not None
         or bool(date_in_name(path))
         or title_and_number(heading, None)[1] is not None
-        or bool(found.status or values.get("status"))
+        or read_status(found.status or flat(values.get("status"))).certain
         or bool(_EVIDENCE & {section_meant(part.heading) for part in rest})
     )
-    if not shown or (stem_of(path).lower() in _NOT_A_RECORD and not (found.status or values.get("status"))):
+    if not shown:
         raise BadRecord(
             say("nothing shows a decision record: no number, no status, no section “Context” or “Decision”"), path=path
         )
+    if _is_index(path) and not values.get("status"):
+        raise BadRecord(say("the file is an index of a folder, no decision record"), path=path)
+
+
+def _is_index(path: str) -> bool:
+    """Return whether the file name is that of a page about its folder; `0007-kafka/README.md` is a record's."""
+    name = _SORTED_FIRST.sub("", stem_of(path).lower(), count=1)
+    folder = path.rpartition("/")[0]
+    return name in _NOT_A_RECORD and not (name == "readme" and (number_in_name(folder) or date_in_name(folder)))
 
 
 def _imported(
@@ -113,8 +162,11 @@ def _imported(
     status_part = next(filter(None, (p.text.strip() for p in rest if section_meant(p.heading) == "status")), "")
     said = flat(values.get("status")) or found.status or _first_lines(status_part)
     status, status_kept = _status(said, status_part, notes)
-    day, day_kept = _date(flat(values.get("date")) or found.date, path, notes)
-    extra: dict[str, Any] = {"adr": number} if number is not None else {}
+    written = flat(values.get("date")) or found.date
+    day, day_kept = _date(written, path, notes)
+    day = day or ("" if written else date_in_status(said) or _first_change(rest))
+    style = _format(path, values, heading, found, rest)
+    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {})
     extra |= status_kept | day_kept | dict(found.others) | _said_twice(values, found, heading) | _kept_keys(values)
     record = Record(
         id="",
@@ -128,9 +180,29 @@ def _imported(
         sections=_sections(found.rest, rest, status),
     )
     day_first = is_day_first(flat(values.get("date")) or found.date)
-    stated = links_in_text(f"{said}\n\n{found.rest}", *(part.text for part in rest))
-    links = tuple(dict.fromkeys((*links_in_front(values), *stated)))
-    return Imported(record, _format(path, values, heading, found, rest), number, links, tuple(notes), path, day_first)
+    links = tuple(dict.fromkeys((*links_in_front(values), *_stated_links(said, status, found, rest))))
+    return Imported(record, style, number, links, tuple(notes), path, day_first)
+
+
+def _stated_links(said: str, status: Status, found: Fields, rest: list[Part]) -> list[Link]:
+    """Return the links that the sentences of a file state, its status first.
+
+    A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of that
+    paragraph.
+    """
+    head = [part.text for part in rest if section_meant(part.heading) == "status"]
+    body = [part.text for part in rest if section_meant(part.heading) != "status"]
+    stands = status == Status.ACCEPTED and read_status(said).certain
+    inside = [
+        link._replace(in_part=True) if stands and link.relation == "superseded_by" else link
+        for link in links_in_text(*body)
+    ]
+    return [*links_in_text(f"{said}\n\n{found.rest}", *head), *inside]
+
+
+def _first_change(rest: list[Part]) -> str:
+    """Return the day on which a record's own list of changes begins, or ""."""
+    return next(filter(None, (first_dated_change(part.heading, part.text) for part in rest)), "")
 
 
 def _title(text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Said]) -> tuple[str, int | None]:

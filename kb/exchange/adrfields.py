@@ -27,13 +27,27 @@ _STATUS_WORDS = {
 _ENDED = "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"
 """Words of a decision that never came to hold: kept apart from the rejected ones by `original_status`."""
 
+_HOLDS_CHANGED = (
+    "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted|partly accepted|accepted in part"
+    "|partially implemented|已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效"
+)
+"""Words of a record that holds, though another one changed it or it was taken up only in part."""
+
+_NO_LONGER = (
+    "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed|已回退|已撤销|不再适用"
+)
+"""Words of a record that held once and holds no more, without a successor."""
+
 _WORDS = sorted(
     [(word, status, True) for status, words in _STATUS_WORDS.items() for word in words.split("|")]
-    + [(word, Status.REJECTED, False) for word in _ENDED.split("|")],
+    + [(word, Status.REJECTED, False) for word in _ENDED.split("|")]
+    + [(word, Status.ACCEPTED, False) for word in _HOLDS_CHANGED.split("|")]
+    + [(word, Status.DEPRECATED, False) for word in _NO_LONGER.split("|")],
     key=lambda row: -len(row[0]),
 )
 _IN_PART = regex(
-    r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded|\bsuper[sc]e+ded[*_ ]+(?:in part|partial|partly)"
+    r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded"
+    r"|\bsuper[sc]e+ded[*_ -]{1,3}(?:in[ -]part|partial|partly)"
     r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
     re.IGNORECASE,
 )
@@ -64,7 +78,8 @@ def read_status(text: str) -> StatusRead:
     if len(choices) > 1:
         return StatusRead(Status.PROPOSED, False, False)
     if _IN_PART.search(text):
-        return StatusRead(Status.ACCEPTED, True, False, True)
+        waiting = choices and choices[0][1] in (Status.PROPOSED, Status.REJECTED)
+        return StatusRead(choices[0][1] if waiting else Status.ACCEPTED, True, False, True)
     if _SUPERSEDED_LATER.search(text):
         return StatusRead(Status.SUPERSEDED, True, False)
     if not choices:
@@ -118,6 +133,44 @@ def read_date(text: str, *, day_first: bool = False) -> DateRead:
         if match:
             return DateRead(_iso(pattern, match, day_first), match.group() == plain)
     return DateRead("", False)
+
+
+_CLAUSE = regex(
+    r"[;；\n]|[·•|]|\.\s|(?:super[sc]e+ded|replaced|amended|extended|revised|updated)[ -]|取代|替代|修订", re.IGNORECASE
+)
+"""Where a status text goes on to something else than the status: a date behind it is another event's."""
+
+
+def date_in_status(text: str) -> str:
+    """Return the ISO day that stands beside the word of a status text, as in "Accepted (2026-05-16)", or ""."""
+    return read_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
+
+
+_DATED_ROW = regex(
+    r"(?m)^[ \t]*(?:[-*+|#]+[ \t]*)?(?:\*\*|__|\[)?"
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}\s?年\s?\d{1,2}\s?月\s?\d{1,2}\s?日)"
+)
+_CHANGES = frozenset(
+    {
+        "changelog",
+        "change log",
+        "history",
+        "revision history",
+        "changes",
+        "revisions",
+        "变更记录",
+        "修订历史",
+        "修订记录",
+        "变更历史",
+    }
+)
+
+
+def first_dated_change(heading: str, text: str) -> str:
+    """Return the earliest ISO day of the dated lines of a section that lists changes, or ""."""
+    if _plain(heading).rstrip(":：").strip().lower() not in _CHANGES:
+        return ""
+    return min(filter(None, (read_date(row).date for row in _DATED_ROW.findall(text))), default="")
 
 
 def is_day_first(text: str) -> bool | None:

@@ -62,7 +62,7 @@ def _references(text: str) -> Iterator[_Reference]:
 # -- statements in prose --------------------------------------------------------------------------
 
 _SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it"
-_PART_WORD = r"partial(?:ly)?|partly|in part"
+_PART_WORD = r"partial(?:ly)?|partly|in[- ]part"
 _ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|fully|only)"
 _ENGLISH = regex(
     rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
@@ -70,13 +70,14 @@ _ENGLISH = regex(
     r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?)(?![\w])(?P<behind>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_BY = regex(rf"(?:\s|-)+(?:(?:{_PART_WORD})\s+)?by\b|\s+when\s+(?=\[|ADR|DR)", re.IGNORECASE)
+_BY = regex(rf"[\s-]{{1,4}}(?:(?:{_PART_WORD})[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)", re.IGNORECASE)
 _IN_PART = regex(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
 _PART_OF = regex(
-    r"(?i)^\s*(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}\b(?:of|in)\s*$"
+    r"(?i)^\s*(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}\b(?:of|in)(?:\s+(?:ADR|DR|decision|record))?[\s-]*$"
 )
 _PART_BEHIND = regex(
-    r"['’]s\b|\s+in part\b|\s+on th(?:is|at|ese) (?:point|clause)s?\b|,?\s+(?:decision )?(?:section|clause|point)s? \d",
+    r"['’]s\b|\s+in part\b|\s+on th(?:is|at|ese) (?:point|clause)s?\b|,?\s+(?:decision )?(?:section|clause|point)s? \d"
+    r"|,?\s*\(?(?:§\s*|decisions? |D)\d",
     re.IGNORECASE,
 )
 _SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*(?:已|现)?(?:经)?\s*"
@@ -171,24 +172,26 @@ def _is_object(behind: str, offset: int) -> bool:
 
 # -- statements in the front ----------------------------------------------------------------------
 
-_KEYS = {
-    "supersedes": "supersedes",
-    "superseded_by": "superseded_by",
-    "replaces": "supersedes",
-    "replaced_by": "superseded_by",
-    "amends": "amends",
-    "amended_by": "amended_by",
-}
+_KEY = regex(
+    r"(?P<verb>supersede|superceede|supercede|replace|amend|modifie|modify)(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
+    r"(?:_of)?(?P<by>_by)?(?P<late>_in_part)?"
+)
+"""A key such as `supersedes`, `superseded-in-part-by`, `amends` or `supersedes-section-of`."""
 
 
 def links_in_front(values: Mapping[str, Any]) -> tuple[Link, ...]:
     """Return the links in frontmatter keys such as `supersedes` or `superseded-by`: one reference or a list."""
     found: list[Link] = []
     for key, value in values.items():
-        relation = _KEYS.get(key.lower().replace("-", "_"))
+        match = _KEY.fullmatch(key.lower().replace("-", "_").replace(" ", "_"))
+        if not match:
+            continue
+        kind = "supersede" if match["verb"][0] in "sr" else "amend"
+        relation = {"supersede": ("supersedes", "superseded_by"), "amend": ("amends", "amended_by")}[kind]
+        in_part = bool(match["part"] or match["late"])
         for item in value if isinstance(value, list) else [value]:
-            if relation and item not in (None, ""):
-                found += [Link(relation, target) for target in _front_targets(str(item))]
+            if item not in (None, ""):
+                found += [Link(relation[bool(match["by"])], target, in_part) for target in _front_targets(str(item))]
     return tuple(found)
 
 

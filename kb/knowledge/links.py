@@ -33,9 +33,8 @@ def links(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Link]:
     index = kb.fresh()
     record = kb.record(name, scope=scope)
     body = "\n".join([*(section.text for section in record.sections), record.user])
-    found = [
-        _outward(index, record, "cites", project, cited, line) for project, cited, line in markdown.citations(body)
-    ]
+    cited = (*markdown.citations(body), *markdown.record_links(body))
+    found = [_outward(index, record, "cites", project, record_id, line) for project, record_id, line in cited]
     for relation, targets in (("supersedes", record.supersedes), ("amends", record.amends)):
         found += [_outward(index, record, relation, "", target, 0) for target in targets]
     for relation in ("cites", "supersedes", "amends"):

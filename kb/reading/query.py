@@ -216,6 +216,17 @@ def cited(text: str) -> list[Reference]:
     return list(dict.fromkeys(references))
 
 
+_NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
+_NUMBER_ALONE = regex(r"\s{0,9}0{1,6}([1-9]\d{0,6})\s{0,9}\Z")
+
+
+def numbered(text: str) -> frozenset[int]:
+    """Return the numbers by which *text* asks for another tool's records: "ADR 303", "adr-0303", or "0303" alone."""
+    found = _NUMBERED.findall(read_part(text))
+    alone = _NUMBER_ALONE.match(text)
+    return frozenset(map(int, [*found, alone[1]] if alone else found))
+
+
 def read_part(text: str) -> str:
     """Return what is read of a prompt: a pasted log must not cost a hook its time."""
     if len(text) <= MAX_PROMPT:

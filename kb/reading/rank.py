@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.patterns import regex
-from kb.reading.query import cited, is_identifier, pieces, read_part, stem, subjects
-from kb.record import GLOBAL, LIVE, Record, Reference, Status
+from kb.reading.query import cited, is_identifier, numbered, pieces, read_part, stem, subjects
+from kb.record import GLOBAL, LIVE, Record, Reference, Status, imported_number
 from kb.text import FIRST_CJK, folded, runs, word_terms
 from kb.values import NamedTuple
 
@@ -83,6 +83,8 @@ class Asked(NamedTuple):
     """Stem → the word, and how much it says where it is found."""
     pieces: tuple[str, ...]
     references: tuple[Reference, ...]
+    numbers: frozenset[int] = frozenset()
+    """The numbers of another tool's records that it asks for: "ADR 7"."""
 
 
 def asked(query: str) -> Asked:
@@ -98,7 +100,7 @@ def asked(query: str) -> Asked:
             if term in kept:
                 distinct = is_identifier(run) and term == word_terms(run)[0]
                 words.setdefault(stem(term), (term, ENOUGH if distinct else 1.0))
-    return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)))
+    return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)), numbered(query))
 
 
 def ranked(
@@ -127,7 +129,7 @@ def ranked(
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
     def place(hit: Hit) -> tuple[bool, bool, float, str, int, str]:
-        named = is_named(hit.record, about.references, scope)
+        named = is_named(hit.record, about, scope)
         return not named, not hit.whole, -hit.score, hit.record.scope, len(hit.record.id), hit.record.id
 
     return sorted(map(weighed, found), key=place)
@@ -155,7 +157,7 @@ def relevant(
         for hit, weight in zip(hits, weights, strict=True)
         if weight >= enough
         or (rarity and weight >= _enough_of_title(hit.record, about))
-        or is_named(hit.record, about.references, scope)
+        or is_named(hit.record, about, scope)
         or (rarity and weight and _is_the_subject(hit.record, about, rarity))
     ]
 
@@ -270,13 +272,15 @@ def _standing(record: Record, scope: str) -> float:
     return nearness * STATUS_WEIGHT.get(record.status, DEAD_WEIGHT)
 
 
-def is_named(record: Record, references: Iterable[Reference], scope: str) -> bool:
+def is_named(record: Record, about: Asked, scope: str) -> bool:
     """Return whether a reference names *record*; one without a project means the scope of the caller, or global."""
     own = (GLOBAL, scope)
+    if about.numbers and imported_number(record.extra) in about.numbers:
+        return True
     return any(
         reference.id == record.id
         and (record.scope in own if not reference.project else record.scope in _scopes_of(reference.project))
-        for reference in references
+        for reference in about.references
     )
 
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kb.record import LIVE, Record, Section
+from kb.record import LIVE, Record, Section, spoken_numbers
 from kb.text import index_terms
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -42,7 +42,7 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
-SCHEMA = zlib.crc32(TABLES.encode() + b"3") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"4") & 0x7FFFFFFF
 """The number of this schema; the digit counts the changes of meaning that the text above does not show."""
 
 
@@ -167,7 +167,7 @@ def words_of(record: Record) -> Words:
 
 def tags_of(record: Record) -> str:
     """Return what *record* is filed under."""
-    return " ".join((*record.tags, *record.impact, record.id))
+    return " ".join((*record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))
 
 
 def body_of(record: Record) -> str:
@@ -177,7 +177,7 @@ def body_of(record: Record) -> str:
 
 def facets_of(record: Record) -> list[tuple[str, str, str]]:
     """Return what else *record* is asked for by: facet, value, detail."""
-    from kb.citations import citations
+    from kb.citations import citations, record_links
 
     facets = [("tag", tag, "") for tag in record.tags]
     facets += [("impact", path, "") for path in record.impact]
@@ -185,7 +185,9 @@ def facets_of(record: Record) -> list[tuple[str, str, str]]:
     facets += [("supersedes", target, "") for target in record.supersedes]
     facets += [("amends", target, "") for target in record.amends]
     facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]
-    return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in citations(body_of(record))]
+    body = body_of(record)
+    cites = (*citations(body), *record_links(body))
+    return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in cites]
 
 
 def dumped(record: Record) -> bytes:

@@ -7,7 +7,7 @@ import gc
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
@@ -15,7 +15,7 @@ from kb.values import TYPE_CHECKING
 from kb.wiki.kept import Built, forget, place_of, remember, remembered, remove_gone
 from kb.wiki.markup import bare
 from kb.wiki.reindexing import Memory
-from kb.words import say
+from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -94,9 +94,21 @@ def build(
             config = load_config(config_file=config_file, site_dir=target, strict=strict)
             _build(config, kb, warnings, tell, anew=strict, progress=progress)
         except MkDocsException as error:
-            said = "; ".join(warnings) or error.format_message()
-            raise KbError(say("the wiki cannot be built: {problem}", problem=said)) from None
+            raise KbError(_cannot_be_built(warnings or [error.format_message()])) from None
     return os.path.join(target, "index.html")
+
+
+_NAMED = 10
+"""Warnings that a failed strict build prints."""
+
+
+def _cannot_be_built(problems: Sequence[str]) -> Said:
+    """Return the message of a failed build: one problem alone, or their number and the first of them, one a line."""
+    if len(problems) == 1:
+        return say("the wiki cannot be built: {problem}", problem=problems[0])
+    lines = [f"\n    {problem}" for problem in problems[:_NAMED]]
+    lines += ["\n    …"] if len(problems) > _NAMED else []
+    return say("the wiki cannot be built, {number} problems:{problems}", number=len(problems), problems="".join(lines))
 
 
 def _build(

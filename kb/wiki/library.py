@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.kinds import BY_NAME
-from kb.markdown import citations
+from kb.markdown import citations, record_links
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Reference, aliases_of
 from kb.text import clip, normalise
@@ -160,10 +160,11 @@ def _cited_by(shelf: Library) -> dict[int, dict[int, str]]:
             if "[" not in text:
                 continue
             rows = text.split("\n")
-            for project, id, line in citations(text):
+            by_id = [(f"[{p}:{id}]" if p else f"[{id}]", p, id, line) for p, id, line in citations(text)]
+            by_file = [(f"{id}-", p, id, line) for p, id, line in record_links(text)]
+            for mark, project, id, line in by_id + by_file:
                 target = shelf.find(Reference(project, id), record.scope)
                 if target is not None and target != place:
-                    mark = f"[{project}:{id}]" if project else f"[{id}]"
                     found[target].setdefault(place, _sentence(rows[line - 1] if line <= len(rows) else "", mark))
             for words, row in wiki_links(text):
                 target = shelf.named(words, record.scope)

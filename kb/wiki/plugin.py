@@ -23,6 +23,7 @@ from mkdocs.utils import nest_paths
 
 from kb.digest import sha256
 from kb.patterns import regex
+from kb.record import is_imported
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.wiki.feeds import RECORDS
 from kb.wiki.files import files as files_of
@@ -136,9 +137,15 @@ class Shown(NamedTuple):
         found = files.get_file_from_path(self.folder + path)
         if found:
             return found.url_relative_to(file) + mark + anchor
-        if page.source and not os.path.exists(os.path.join(self.root, os.path.dirname(page.source), unquote(href))):
+        here = os.path.join(self.root, os.path.dirname(page.source), unquote(href))
+        if page.source and not self._is_imported(page.source) and not os.path.exists(here):
             wrong.append(f"{page.source}: {say('the link {target} leads nowhere', target=href)}")
         return ""
+
+    def _is_imported(self, source: str) -> bool:
+        """Return whether the record at *source* came from another repository, whose other files nobody has here."""
+        place = self.wiki.library.by_path.get(source)
+        return place is not None and is_imported(self.wiki.library.records[place].extra)
 
     def _beside(self, page: Page, path: str) -> str:
         return posixpath.normpath(posixpath.join(posixpath.dirname(page.uri), unquote(path)))

@@ -18,7 +18,7 @@ from kb.config import CHOICES
 from kb.digest import sha256
 from kb.kinds import kind_label
 from kb.patterns import regex
-from kb.record import GLOBAL, LIVE, Record, Section, Status
+from kb.record import GLOBAL, LIVE, Record, Section, Status, imported_number
 from kb.text import FIRST_CJK, clip, folded, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE, term_weights
@@ -259,7 +259,7 @@ def _answer(doc: Doc, kept: Row, numbers: Mapping[str, int], language: str) -> l
     over = [numbers[url] for url in doc.over if url in numbers]
     title = clip(record.title, 300)
     return [doc.url, record.id, title, record.kind, record.status, shown, record.scope, _month(record.date), over,
-            int(kept.is_cut), kept.text]  # fmt: skip
+            int(kept.is_cut), kept.text, imported_number(record.extra) or 0]  # fmt: skip
 
 
 def _month(date: str) -> int:

@@ -106,6 +106,7 @@ status: superseded
 scope: global
 date: 2024-02-13
 sources: [docs/adr/0002-use-mysql.md]
+imported: adr-tools
 adr: 2
 original_status: "Superseded by [3. Use PostgreSQL](0003-use-postgresql.md)"
 ---
@@ -144,6 +145,7 @@ scope: global
 date: 2024-05-01
 supersedes: [D002]
 sources: [docs/adr/0003-use-postgresql.md]
+imported: madr4
 adr: 3
 decision-makers: "Ada, Bob"
 ---
@@ -201,6 +203,7 @@ created   [shop:D003] Use PostgreSQL  content/anchors/projects/shop/D003-use-pos
 
 $ kb refs shop:D003
 → supersedes  [D002] Use MySQL
+← cites       [D002] Use MySQL
 
 $ kb import adr docs/nowhere
 2> kb: docs/nowhere: there is no such file or folder

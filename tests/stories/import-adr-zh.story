@@ -41,6 +41,7 @@ status: accepted
 scope: global
 date: 2024-02-12
 sources: [docs/adr/0001-使用消息队列.md]
+imported: adr-tools
 adr: 1
 ---
 <!-- MACHINE_BLOCK_START -->

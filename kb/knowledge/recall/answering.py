@@ -10,7 +10,6 @@ from functools import lru_cache
 from kb.config import NO_MODEL
 from kb.knowledge import fresh
 from kb.knowledge.recall import finding, successors
-from kb.reading import query as queries
 from kb.reading import rank, synonyms
 from kb.reading.intent import IDENTITY, STRATEGIES, understood
 from kb.reading.rank import Hit
@@ -101,7 +100,8 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
     elif not best:
         best = _newest(index, wanted)[:limit]
     adding = wanted._replace(scopes=()) == ALL
-    named = {hit.record.path for hit in best if rank.is_named(hit.record, queries.cited(query), project)}
+    about = rank.asked(query)
+    named = {hit.record.path for hit in best if rank.is_named(hit.record, about, project)}
     answers = [
         Answer(
             hit.record,

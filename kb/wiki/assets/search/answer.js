@@ -131,10 +131,10 @@ function shown(found, lists) {
 }
 
 /* A page as it is fetched → as it is used. */
-function opened(n, [url, id, title, kind, status, facts, scope, month, over, isCut, text]) {
+function opened(n, [url, id, title, kind, status, facts, scope, month, over, isCut, text, number]) {
   const plain = folded(text);
   const head = id ? `[${id}] ${title}` : title;
-  return { n, url, id, title, head, kind, status, facts, scope, month, over, isCut, text, folded: plain, all: `${folded(head)} ${plain}` };
+  return { n, url, id, title, head, kind, status, facts, scope, month, over, isCut, text, number, folded: plain, all: `${folded(head)} ${plain}` };
 }
 
 function makeAnswer(fetched) {

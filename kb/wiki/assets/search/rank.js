@@ -142,7 +142,10 @@ function about(words, query) {
     else wordTerms(run).filter(term => kept.has(term)).forEach(term => stems.add(stem(term)));
   }
   const named = [...query.matchAll(/(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])/g)].map(m => [m[1] || "", m[2]]);
-  return { stems, pieces, named };
+  const numbered = [...query.matchAll(/(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)/gi)];
+  const alone = /^\s*0{1,6}([1-9]\d{0,6})\s*$/.exec(query);
+  const numbers = [...numbered, ...(alone ? [alone] : [])].map(found => Number(found[1]));
+  return { stems, pieces, named, numbers };
 }
 
 /* The share of what was asked that stands in the title. */
@@ -179,7 +182,7 @@ function ranked(shown, query, shelf, scope) {
     const { page } = hit;
     const near = page.scope === scope ? 1 : page.scope === "global" ? 0.9 : ELSEWHERE;
     const old = page.month && newest ? Math.min((newest - page.month) / 12, 1) : 0;
-    hit.named = asked.named.some(([project, id]) => id === page.id && (!project || page.scope.replace("project/", "") === project));
+    hit.named = asked.numbers.includes(page.number) || asked.named.some(([project, id]) => id === page.id && (!project || page.scope.replace("project/", "") === project));
     hit.points = (0.1 + (best ? hit.score / best : 0)) * (1 + IN_TITLE * titleShare(page.title, asked))
       * near * (STANDING[page.status] ?? DEAD) * (1 - AGED * old);
   }
