@@ -80,6 +80,9 @@ def edges(**files: str) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str
         "Supersedes the exclusive premise of ADR [0006](0006-old.md).",
         "Amends / supersedes ADR-0006 **D7**.",
         "Supersedes ADR-0006 §3.",
+        'Supersedes: the "never log ids" decision in [ADR-0006](0006-old.md)',
+        "Supersedes [ADR-0006](0006-old.md) (the retry limit only).",
+        "This supersedes the ADR-0006 per-tenant limits.",
         "部分取代 [ADR-0006](0006-old.md)。",
     ],
 )

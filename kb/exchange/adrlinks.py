@@ -73,13 +73,17 @@ _ENGLISH = regex(
 _BY = regex(rf"[\s-]{{1,4}}(?:(?:{_PART_WORD})[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)", re.IGNORECASE)
 _IN_PART = regex(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
 _PART_OF = regex(
-    r"(?i)^\s*(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}\b(?:of|in)(?:\s+(?:ADR|DR|decision|record))?[\s-]*$"
+    r"(?i)^[\s:]{0,4}(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}"
+    r"\b(?:of|in)(?:\s+(?:ADR|DR|decision|record))?[\s-]{0,4}$"
 )
 _PART_BEHIND = regex(
     r"['’]s\b|\s+in part\b|\s+on th(?:is|at|ese) (?:point|clause)s?\b|,?\s+(?:decision )?(?:section|clause|point)s? \d"
-    r"|,?\s*\(?(?:§\s*|decisions? |D)\d",
+    r"|,?\s*\(?(?:§\s*|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
     re.IGNORECASE,
 )
+_THE = regex(r"(?i)\bthe\s{0,4}$")
+_NOUN_BEHIND = regex(r"\s[a-z]{3,}")
+"""With `_THE` before the reference: "supersedes the ADR-0044 per-role tools" speaks of the tools."""
 _SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*(?:已|现)?(?:经)?\s*"
 _CHINESE_BY = regex(
     rf"{_SELF_ZH}(?P<part>部分)?\s*(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
@@ -158,6 +162,7 @@ def _stated_english(sentence: str, match: re.Match[str]) -> Iterator[Link]:
     lead = behind[: found[0].start]
     said = sentence[: match.start("behind")] + lead
     part = bool(_IN_PART.search(said) or _PART_OF.search(lead) or match["qualifier"])
+    part = part or (_THE.search(lead) is not None and _NOUN_BEHIND.match(behind, found[0].end) is not None)
     for target, _, end in found:
         yield Link(relation[bool(passive)], target, part or _PART_BEHIND.match(behind, end) is not None)
 
