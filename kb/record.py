@@ -111,6 +111,14 @@ class Record(NamedTuple):
         return next((s.text for s in self.sections if s.name == name), "")
 
 
+def recency(record: Record) -> tuple[str, str, int, str]:
+    """Return what sorts records by when they were written: the day, then the time in the uid, then the number.
+
+    A day alone says nothing of the records of one day. A ULID begins with its milliseconds, ten letters and digits.
+    """
+    return record.date, record.uid[:10], len(record.id), record.id
+
+
 class Reference(NamedTuple):
     """A citation: `[D001]`, or `[shop:D001]` across scopes."""
 

@@ -378,11 +378,19 @@ class TestSnippet:
         [
             ("Output must be masked.", "MASKED", "Output must be «masked»."),
             ("所有输出必须脱敏后写入", "脱敏 输出", "所有«输出»必须«脱敏»后写入"),
-            ("the cache is cold", "why is our caching so slow? cache", "the «cache» «is» cold"),
+            ("the cache is cold", "why is our caching so slow? cache", "the «cache» is cold"),
             ("内存泄漏", "为什么会内存泄漏？", "«内存»«泄漏»"),
             ("nothing\n\there", "absent", "nothing here"),
             ("the API", "ａｐｉ", "the «API»"),
             ("", "x", ""),
+            ("always answer in English", "who am I", "always answer in English"),
+            ("who is it", "who am I", "«who» is it"),
+            ("Adopt shadowing does nothing", "why do we not use graphql", "Adopt shadowing does nothing"),
+            ("an island is far", "is", "an island «is» far"),
+            ("payments are retried", "pay retry", "«payments» are retried"),
+            ("requests are cached", "caching", "requests are «cached»"),
+            ("call getUserName once", "user", "call get«User»Name once"),
+            ("用Redis缓存", "redis", "用«Redis»缓存"),
         ],
     )
     def test_shows_why(self, text: str, query: str, marked: str) -> None:

@@ -14,7 +14,7 @@ from kb.errors import BadInput
 from kb.knowledge import Filter, KnowledgeBase
 from kb.reading.closeness import closeness, grams, title_in
 from kb.reading.synonyms import read as read_groups
-from kb.record import Record, Section
+from kb.record import Candidate, Record, Section
 
 
 def said(kb: KnowledgeBase, query: str, **options: object) -> list[str]:
@@ -159,3 +159,30 @@ def test_a_title_that_is_asked_for_is_recognised() -> None:
     assert title_in("Retry payments", grams("why retry payments twice")) == 1.0
     assert title_in("Retry payments", grams("nothing")) < 0.2
     assert title_in("", grams("x")) == 0.0
+
+
+def test_the_newest_of_one_day_come_first(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
+    names = []
+    for n, kind in enumerate(("domain-note", "decision", "domain-note", "constraint")):
+        clock.seconds += 60
+        text = f"The {('first', 'second', 'third', 'fourth')[n]} ledger keeps its entries for {n + 7} years"
+        names.append(kb.write([Candidate(kind, text, text, scope="global", reference_value=True)])[0].id)
+    found = [row["id"] for row in json.loads(run(root, "search", "--scope", "global", "--json").out)]
+    assert found == names[::-1]
+    assert [r["id"] for r in json.loads(run(root, "search", "--kind", "DN", "-n", "1", "--json").out)] == [names[2]]
+
+
+def test_a_chinese_word_that_no_record_has_is_absent(kb: KnowledgeBase) -> None:
+    kb.import_records(
+        [
+            note("D001", "利息按日计算", "借款的利息从放款次日起算。"),
+            note("D002", "外部服务统一经过网关", "对外部的调用都写日志。"),
+            note("U001", "回复用中文", "一律用中文回复。", kind="preference"),
+        ],
+        origin="a test",
+    )
+    assert said(kb, "罚息") == []
+    assert kb.context("罚息").text == "" and kb.pack("罚息").evidence == ()
+    assert said(kb, "利息") == ["D001"] and said(kb, "息") == ["D001"]
+    assert said(kb, "外部调用") == ["D002"]
+    assert said(kb, "罚息怎么计算")[0] == "D001", "half of the words are there"

@@ -90,6 +90,7 @@ def test_what_is_left_out_is_in_no_file_of_the_site(tmp_path: Path) -> None:
     (root / "content/sessions/shop-20260503-101010-abcdefgh/compact.md").write_text(f"the {secret} plan\n", "utf-8")
     with KnowledgeBase(str(root), os.environ) as kb:
         held = Candidate("preference", f"Drink {secret}", "Now and then.", scope="global", evidence=(Evidence("x"),))
+        held = held._replace(reusable=False)
         kb.write([held, held._replace(kind="decision", scope="project/secret", title=f"{secret} again")])
     built(root, tmp_path / "site")
     found = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]

@@ -32,6 +32,11 @@ FUNCTION_EN = words_in(
 FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
 
 
+def is_function_word(word: str) -> bool:
+    """Return whether *word* only holds a sentence together: "the", "am", 的."""
+    return word.casefold() in FUNCTION_EN or word in FUNCTION_ZH
+
+
 def asked(query: str, limit: int = MAX_ASKED) -> dict[str, float]:
     """Return the terms, *limit* at most, by which records are ranked that are to answer *query*: weights 0.0–1.0."""
     weights: dict[str, float] = {}

@@ -6,11 +6,18 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from kb.reading.asking import is_function_word
 from kb.reading.query import subjects
-from kb.text import folded, one_line
+from kb.text import FIRST_CJK, folded, one_line, stem
 from kb.values import NamedTuple
 
 MIN_WIDTH = 8
+_SHORT = 2
+"""Letters of a word that is marked only where it stands alone."""
+_LETTER = "[^\\W_\u2e80-\U0010ffff]"
+"""A letter or digit of a script that puts spaces between words."""
+_WIDENED, _ALONE, _ANYWHERE = "widened", "alone", "anywhere"
+"""How a needle is looked for: as the beginning of a word, as a whole word, or wherever it stands."""
 _MATCHES = 20
 """So many matches decide where the window stands; a long text may have thousands."""
 
@@ -48,19 +55,41 @@ def snippet(text: str, query: str, *, width: int = 100) -> Snippet:
 
 
 def _matches(line: str, query: str) -> list[tuple[int, int]]:
-    """Return where the terms of *query* stand in *line*: those it was asked with, or else its meaningful words."""
-    for needles in ([*query.split(), *folded(query).split()], subjects(query)):
-        pattern = _pattern(needles)
+    """Return where the terms of *query* stand in *line*: its meaningful words as whole words, or else as it was asked.
+
+    A function word is marked only where nothing else of the query stands there. A word is marked whole: "pay" in
+    "payments" marks "payments", and "i" marks nothing in "in".
+    """
+    told = subjects(query)
+    asked = [*query.split(), *folded(query).split()]
+    telling = [word for word in asked if not is_function_word(word)]
+    stems = [stem(word) for word in (*map(folded, telling), *told) if word.isascii()]
+    inside = [word for word in telling if len(word) > _SHORT or word[:1] >= FIRST_CJK]
+    tried = ((telling, _WIDENED), (told, _WIDENED), (stems, _WIDENED), (asked, _ALONE), (inside, _ANYWHERE))
+    for needles, ends in tried:
+        pattern = _pattern(needles, ends)
         found = [match.span() for match in islice(pattern.finditer(line), _MATCHES)] if pattern else []
         if found:
             return found
     return []
 
 
-def _pattern(needles: Sequence[str]) -> re.Pattern[str] | None:
+def _pattern(needles: Sequence[str], ends: str) -> re.Pattern[str] | None:
     """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole."""
     distinct = sorted(dict.fromkeys(needles), key=lambda needle: (-len(needle), needle))
-    return re.compile("|".join(map(re.escape, distinct)), re.IGNORECASE) if distinct else None
+    parts = [re.escape(needle) if ends == _ANYWHERE else _word_pattern(needle, ends) for needle in distinct]
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def _word_pattern(needle: str, ends: str) -> str:
+    """Return the pattern for *needle* where a spaced word begins with it; beside CJK characters a word ends anyway.
+
+    A needle of one or two letters is a word by itself: "is" does not mark "island".
+    """
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, needle) else ""
+    is_wider = ends == _WIDENED and len(needle) > _SHORT
+    after = "" if not re.match(_LETTER, needle[-1]) else f"{_LETTER}*+" if is_wider else f"(?!{_LETTER})"
+    return before + re.escape(needle) + after
 
 
 def _start(found: Sequence[tuple[int, int]], width: int, length: int) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kb.kinds import kind_label
-from kb.record import GLOBAL, Status
+from kb.record import GLOBAL, Status, recency
 from kb.wiki.arcs import arcs
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.feeds import FEED, RECORDS, feed_names
@@ -33,7 +33,7 @@ def home_page(wiki: Wiki) -> Page:
     search = say(
         "Press / to search: what has every word comes first; quotes keep a phrase together; a word with - is left out."
     )
-    newest = sorted(range(len(records)), key=lambda place: records[place].date, reverse=True)[:NEWEST]
+    newest = sorted(range(len(records)), key=lambda place: recency(records[place]), reverse=True)[:NEWEST]
     parts = [
         f"# {plain(wiki.config.name)}",
         *_about(wiki),

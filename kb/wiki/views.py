@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kb.kinds import BY_NAME, kind_label
+from kb.record import recency
 from kb.text import first_sentence
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.labels import entry, items, joined, titled
@@ -58,7 +59,7 @@ def _told(wiki: Wiki, categories: Iterable[str]) -> Html:
     records = wiki.library.records
     kinds = {kind.name for kind in BY_NAME.values() if kind.category in categories}
     places = [n for n, record in enumerate(records) if record.kind in kinds]
-    newest = sorted(places, key=lambda n: records[n].date, reverse=True)[:NEWEST]
+    newest = sorted(places, key=lambda n: recency(records[n]), reverse=True)[:NEWEST]
     rows = [inside(entry(wiki, n), " – ", first_sentence(records[n].section("decision"))) for n in newest]
     every = joined(" · ", (_count(wiki, kind) for kind in wiki.kinds if kind in kinds))
     return items([*rows, inside(wiki.word(say("All")), ": ", every)]) if rows else Html("")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kb.config import Config
-from kb.record import GLOBAL, Record, Reference
+from kb.record import GLOBAL, Record, Reference, recency
 from kb.text import normalise, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.wiki.labels import status_name
@@ -157,7 +157,7 @@ def wiki(records: Iterable[Record], told: Told, config: Config) -> Wiki:
     kinds = sorted({record.kind for record in shelf.records}, key=kind_order)
     scopes = dict.fromkeys(record.scope for record in shelf.records)
     undated = say("Undated").in_language(config.language)
-    newest = sorted(range(len(shelf.records)), key=lambda n: shelf.records[n].date, reverse=True)
+    newest = sorted(range(len(shelf.records)), key=lambda n: recency(shelf.records[n]), reverse=True)
     return Wiki(
         shelf,
         told,

@@ -18,7 +18,7 @@ $ kb supersede D001 --by D002
 % 某个标签时、某一天结束时
 $ kb search PostgreSQL --at v1
 D001   Orders are kept in MySQL  (global)
-       Orders are kept in My«SQL» 8. None. The team knows it. - `src/orders.py` make test Restore the dump.
+       Orders are kept in MySQL 8. None. The team knows it. - `src/orders.py` make test Restore the dump.
 
 $ kb search MySQL --at v1
 D001   Orders are kept in MySQL  (global)
@@ -33,7 +33,7 @@ $ kb show D001 --at v1 --short
 $ kb search MySQL --as-of today -n 1
 D002   The ledger moves to PostgreSQL  (global)
        它取代了 D001
-       …payments live in Postgre«SQL» 16. None. They need transactions over several tables. - `src/ledger.py…
+       Ledger and payments live in PostgreSQL 16. None. They need transactions over several tables. - `src…
 
 $ kb search MySQL --as-of 2020-01-01
 2> kb: 到 2020-01-01 为止还没有任何提交

@@ -15,7 +15,7 @@ from kb.reading.intent import IDENTITY, STRATEGIES, understood
 from kb.reading.rank import Hit
 from kb.reading.snippet import snippet
 from kb.reading.synonyms import Group
-from kb.record import GLOBAL, LIVE, Record
+from kb.record import GLOBAL, LIVE, Record, recency
 from kb.store.index import Index
 from kb.store.postings import Term
 from kb.store.rows import ALL, Filter
@@ -169,7 +169,7 @@ def _newest(index: Index, wanted: Filter) -> list[Hit]:
     """Return the live records *wanted*, the newest first."""
     statuses = wanted.statuses or tuple(LIVE)
     records = index.records(wanted._replace(statuses=statuses))
-    return [Hit(record) for record in sorted(records, key=lambda record: record.date, reverse=True)]
+    return [Hit(record) for record in sorted(records, key=recency, reverse=True)]
 
 
 def _profile(wanted: Filter) -> Filter:

@@ -20,7 +20,7 @@ from kb.knowledge.session.forming import Writer
 from kb.patterns import MULTILINE, regex
 from kb.reading import routing
 from kb.reading.quoting import TITLE_LIMIT, concludes, quoted, told
-from kb.record import GLOBAL, LIVE, Record, Status
+from kb.record import GLOBAL, LIVE, Record, Status, recency
 from kb.store.files import content, within, write_whole
 from kb.store.rows import Filter
 from kb.text import first_sentence, one_line
@@ -133,7 +133,7 @@ def _routes(language: str) -> Iterator[dict[str, object]]:
 def _top(records: Sequence[Record]) -> list[Record]:
     """Return the records that are worth knowing by heart: what always holds, then what is new."""
     known = [record for record in records if record.status == Status.ACCEPTED and not _is_conclusion(record)]
-    newest = sorted(known, key=lambda record: (record.date, record.scope, record.id), reverse=True)
+    newest = sorted(known, key=recency, reverse=True)
     newest.sort(key=lambda record: not BY_NAME[record.kind].always)
     return newest[:ANSWERS]
 

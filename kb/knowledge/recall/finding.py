@@ -11,9 +11,9 @@ from kb.reading.rank import Hit
 from kb.reading.synonyms import Group
 from kb.record import Record
 from kb.store.index import Index
-from kb.store.postings import Term
+from kb.store.postings import Scored, Term
 from kb.store.rows import ALL, Filter
-from kb.text import folded
+from kb.text import FIRST_CJK, folded
 from kb.values import NamedTuple
 
 READ = 24
@@ -93,13 +93,29 @@ def some_of(
 ) -> Found:
     """Return the records that hold some of what *query* asks for, or are near it in meaning, each with its score."""
     terms = known_terms(index, query, groups)
-    rows = index.postings.best(terms, wanted)
+    rows = _sharing_words(index, query, terms, index.postings.best(terms, wanted))
     parts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
     if meaning and (near := meaning.near()):
         parts = fusion.fused({n: part["terms"] for n, part in parts.items()}, near, meaning.share)
     _add_kin(index, terms, parts)
     records = _read(index, query, terms, parts, wanted, max(limit, READ))
     return Found(tuple(terms), _hits(records, parts))
+
+
+def _sharing_words(index: Index, query: str, terms: Sequence[Term], rows: Sequence[Scored]) -> Sequence[Scored]:
+    """Return those of *rows* that hold a word of *query*, not only single characters of its unspaced words.
+
+    A word that no record has is absent: 罚息 is not answered by a record for its 息 in 利息. Where single characters
+    are all that was asked, they are words.
+    """
+    if all(map(_is_character, asking.asked(query))):
+        return rows
+    held = index.postings.holding([term for term in terms if not _is_character(term.term)], [row.n for row in rows])
+    return [row for row in rows if row.n in held]
+
+
+def _is_character(term: str) -> bool:
+    return len(term) == 1 and term >= FIRST_CJK
 
 
 def known_terms(index: Index, query: str, groups: Sequence[Group] = ()) -> list[Term]:

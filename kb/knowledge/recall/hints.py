@@ -15,7 +15,7 @@ from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
 from kb.reading.rank import Hit
-from kb.record import GLOBAL, LIVE, Record
+from kb.record import GLOBAL, LIVE, Record, recency
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +38,7 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: st
         if words:
             return [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
         newest = kb.fresh(thorough=False).records(wanted)
-        return sorted(newest, key=lambda record: (record.date, record.id), reverse=True)
+        return sorted(newest, key=recency, reverse=True)
 
     return _written(kb, moment, _current(kb, found), project)
 
