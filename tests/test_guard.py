@@ -21,6 +21,7 @@ from kb.guarding.risk import HIGH, LOW, Risk, covers, level
 from kb.hosts import EVENTS
 from kb.hosts.quick import says_nothing
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.guard import outside
 from kb.knowledge.guard.log import Log
 from kb.knowledge.guard.settings import settings_at
 from kb.knowledge.guard.watching import Seen, ruled
@@ -106,6 +107,8 @@ def table(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
     (work.folder / "short").symlink_to(work.record.parent)
     (work.folder / "MEMORY-BANK").symlink_to("memory-bank")
     os.link(work.record, work.folder / "other.md")
+    with KnowledgeBase(str(work.root), os.environ) as kb:
+        outside.look(kb, str(work.folder))
     yield work
 
 

@@ -28,6 +28,7 @@ GROUND = [
     "weighing",
     "decision",
     "tools",
+    "snapshot",
 ]
 GROUND += [
     "templates",

@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kb.decision import Decision, joined
+from kb.decision import ASK, DENY, Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
 from kb.hosts.deadline import Late
 from kb.hosts.quick import SPAWNS
+from kb.hosts.watch import may_write
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.lookup import name_of
 from kb.prompts import persons_words
@@ -177,6 +178,7 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
     path, agent = _whose(payload)
+    changed = Decision() if agent else _compared(kb, payload, "Stop")
     usable = _usable(kb, "Stop", path)
     if usable and agent:
         from kb.knowledge.session.running import Desk
@@ -187,7 +189,8 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     verdicts = saved.verdicts if saved else ()
     lit = None if agent or not usable else _light(kb, payload)
     asked = "" if agent else _proposed(kb, payload, verdicts)
-    return Decision(message="\n".join(filter(None, (report(kb, verdicts), lit.message if lit else "", asked))))
+    told = (changed.message, report(kb, verdicts), lit.message if lit else "", asked)
+    return Decision(message="\n".join(filter(None, told)))
 
 
 def _last_answer(payload: Mapping[str, Any], agent: str) -> str:
@@ -266,7 +269,26 @@ def _guarded(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     given = payload.get("tool_input")
     seen = Seen(_text(payload, "tool_name"), given if isinstance(given, dict) else {}, _text(payload, "session_id"),
                 _text(payload, "prompt_id"), _text(payload, "cwd"))  # fmt: skip
-    return ruled(kb, seen)
+    ruling = ruled(kb, seen)
+    if not may_write(payload) or ruling.permission == DENY:
+        return ruling
+    return joined(ruling, _compared(kb, payload, "PreToolUse", asked=ruling.permission == ASK))
+
+
+def _compared(kb: KnowledgeBase, payload: Mapping[str, Any], event: str, *, asked: bool = False) -> Decision:
+    """Compare the files that only kb writes with what they were; where that fails, the event is answered without it."""
+    from kb.knowledge.guard import aside
+
+    caller = aside.Caller(_text(payload, "session_id"), _text(payload, "cwd"), _session(payload).host)
+    try:
+        if event == "PreToolUse":
+            return aside.before_call(kb, caller, asked=asked)
+        return aside.end_of_turn(kb, caller) if event == "Stop" else aside.after_call(kb, caller)
+    except IndexFailed:
+        raise
+    except (KbError, OSError, ValueError) as error:
+        remember_failure(kb.root, f"{event} guard", error)
+        return Decision()
 
 
 def _task_given(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -286,14 +308,15 @@ def _lit_at_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Shorten the result of a search before the agent reads it."""
+    """Shorten the result of a search before the agent reads it, and tell of records that a command has changed."""
     from kb.knowledge.session.live import shorter_result
 
     given, tool = payload.get("tool_input"), _text(payload, "tool_name")
     made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
                           transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
     shorter = Decision(updated_output=made.value, updated_note=kb.words(made.note)) if made else Decision()
-    return joined(shorter, _lit_at_tool(kb, payload))
+    changed = _compared(kb, payload, "PostToolUse") if may_write(payload) else Decision()
+    return joined(shorter, changed, _lit_at_tool(kb, payload))
 
 
 def messages(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:

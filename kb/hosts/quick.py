@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from kb.hosts.watch import is_quiet
+from kb import snapshot
+from kb.hosts.watch import folder_of, is_quiet, may_write, session_of
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,12 +36,29 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
         if payload.get("tool_name") in SPAWNS:
             return False
         usual = not os.path.exists(os.path.join(root, SETTINGS))
-        return not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
+        quiet = not _reads_much(payload, usual=usual) and is_quiet(payload, root) and not _fills_up(payload, root)
+        return quiet and (not may_write(payload) or _begins_unchanged(payload, root))
     if event == "PostToolUse":
         tool = payload.get("tool_name")
         short = not isinstance(tool, str) or tool not in SEARCHES or _is_short(payload.get("tool_response"))
-        return short and not _fills_up(payload, root)
+        return short and not _fills_up(payload, root) and (not may_write(payload) or _ended_unchanged(payload, root))
     return False
+
+
+def _begins_unchanged(payload: Mapping[str, Any], root: str) -> bool:
+    """Note that a call begins and return whether the files that only kb writes are as they were."""
+    if not snapshot.is_unchanged(root, folder_of(payload, root)):
+        return False
+    snapshot.begin(root, session_of(payload))
+    return True
+
+
+def _ended_unchanged(payload: Mapping[str, Any], root: str) -> bool:
+    """Return whether the files are as they were, and if so note that the call has ended."""
+    if not snapshot.is_unchanged(root, folder_of(payload, root)):
+        return False
+    snapshot.end(root, session_of(payload))
+    return True
 
 
 def _fills_up(payload: Mapping[str, Any], root: str) -> bool:

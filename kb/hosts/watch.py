@@ -42,6 +42,32 @@ _LARGEST = 2_000_000
 _PLAIN_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
+_RUNNERS = ("exec", "run", "shell", "command", "terminal", "process", "patch")
+"""What stands in the names of tools that run programs, or apply patches."""
+
+
+def may_write(payload: Mapping[str, Any]) -> bool:
+    """Return whether the tool may write files other than the one it names: then they are compared after the call."""
+    tool = payload.get("tool_name")
+    if not isinstance(tool, str) or tool in _READS or tool in _WRITES:
+        return False
+    if tool.startswith(("mcp__", "MCP:", "mcp_")):
+        return any(verb in tool.lower() for verb in (*_VERBS[:16], *_RUNNERS))
+    return tool in _SHELLS or (not tool.startswith(_OTHERS) and any(verb in tool.lower() for verb in _RUNNERS))
+
+
+def session_of(payload: Mapping[str, Any]) -> str:
+    """Return the name of the session, "" where the payload has none."""
+    session = payload.get("session_id")
+    return session if isinstance(session, str) else ""
+
+
+def folder_of(payload: Mapping[str, Any], root: str) -> str:
+    """Return the folder of the call."""
+    folder = payload.get("cwd")
+    return folder if isinstance(folder, str) and folder else root
+
+
 def is_quiet(payload: Mapping[str, Any], root: str) -> bool:
     """Tell whether the guard of the knowledge base at *root* has nothing to say to the call, and nothing to note."""
     tool, given = payload.get("tool_name"), payload.get("tool_input")

@@ -29,9 +29,15 @@ def in_its_shell(environment: Mapping[str, str]) -> bool:
 
 
 def remember_mended(kb: KnowledgeBase, mended: Mapping[str, bytes]) -> None:
-    """Remember what `kb check --fix` has made of files: an agent may commit that."""
+    """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
     if mended:
-        kb.state.save({path: sha256(data).hexdigest() for path, data in mended.items()}, _MENDED)
+        new = {path: sha256(data).hexdigest() for path, data in mended.items()}
+        kb.state.save({**(kb.state.load(_MENDED) or {}), **new}, _MENDED)
+
+
+def mended(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
+    return dict(kb.state.load(_MENDED) or {})
 
 
 def staged(kb: KnowledgeBase) -> Iterator[Finding]:

@@ -26,6 +26,8 @@ TASK, STARTED = "task", "started"
 """What a sub-agent is asked for, and the call of one that has started."""
 GOES_ON = "goes-on"
 """The name of a prompt that no person wrote, under which the turn goes on."""
+OWED = "owed"
+"""What the agent is told with the next prompt: it was found out when nothing could be told to it."""
 
 
 class Log:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from kb.guarding import proposals as rules
-from kb.knowledge.guard.log import GOES_ON, MOMENT, SAID, Log
+from kb.knowledge.guard.log import GOES_ON, MOMENT, OWED, SAID, Log
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING
 
@@ -24,14 +24,16 @@ FOLDER = "proposals"
 def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "") -> Told | None:
     """Begin the turn of a person's *prompt*, which the host calls *name*, and do what it says of what is proposed."""
     log = Log(kb, session)
+    owed = "\n".join(log.here(OWED))
     log.begin(name)
     notice(kb, log, prompt)
     said = rules.answer(prompt)
-    if said is None:
+    if said is None and not owed:
         return None
-    from kb.knowledge.proposals import answered
+    from kb.knowledge.proposals import Told, answered
 
-    return answered(kb, session, said)
+    told = (answered(kb, session, said) if said is not None else None) or Told()
+    return told._replace(context="\n".join(filter(None, (owed, told.context))))
 
 
 def go_on(kb: KnowledgeBase, session: str, name: str) -> None:

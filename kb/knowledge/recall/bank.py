@@ -15,6 +15,7 @@ from kb.digest import sha256
 from kb.errors import NeedsPerson
 from kb.front import decode, line_feeds, line_of
 from kb.kinds import BY_NAME, KINDS, kind_label
+from kb.knowledge.guard.agents import remember_mended
 from kb.knowledge.recall.routes import BANK, CONVENTIONS, glob
 from kb.knowledge.session.forming import Writer
 from kb.patterns import MULTILINE, regex
@@ -69,6 +70,7 @@ def write(kb: KnowledgeBase, *, force: bool = False) -> list[Page]:
     for page in made:
         if page.is_stale:
             write_whole(os.path.join(kb.root, *page.path.split("/")), page.after)
+    remember_mended(kb, {page.path: page.after for page in made if page.is_stale})
     return made
 
 

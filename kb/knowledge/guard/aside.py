@@ -1,0 +1,302 @@
+"""What is done about a change outside kb: the agent's version is kept, files are put back, everybody is told once."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from kb import markdown, snapshot
+from kb.decision import Decision
+from kb.errors import BadRecord
+from kb.guarding import guard
+from kb.knowledge.guard import outside
+from kb.knowledge.guard.log import OWED, Log
+from kb.knowledge.guard.outside import LEFT, SETTINGS, Change, Judged, Look
+from kb.knowledge.names import CONTENT
+from kb.record import Record
+from kb.snapshot import GONE
+from kb.store.files import remove, write_whole
+from kb.store.git.repository import Move, message
+from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+KEPT = "refs/kb/kept/"
+"""Refs of texts that were taken away; nobody else gets them."""
+_NAMED = 5
+"""Paths that a message names."""
+
+
+class Caller(NamedTuple):
+    """Whose call it was."""
+
+    session: str
+    folder: str
+    host: str = "claude"
+
+
+def before_call(kb: KnowledgeBase, caller: Caller, *, asked: bool = False) -> Decision:
+    """Look at the files before a call that can write: what has changed meanwhile is a person's, and stays.
+
+    *asked*: the person is asked about this call, so the settings may change in it. Where the call before did not say
+    that it ended, as one that fails does not in some hosts, the changes since are its.
+    """
+    said = Decision()
+    if snapshot.began(kb.root, caller.session):
+        said = after_call(kb, caller)
+    elif not snapshot.others_run(kb.root, caller.session) and (seen := outside.look(kb, caller.folder)):
+        outside.adopt_all(kb, seen)
+    elif snapshot.load(kb.root) is None:
+        outside.look(kb, caller.folder)
+    snapshot.begin(kb.root, caller.session, "\n".join(SETTINGS) if asked else "")
+    return said
+
+
+def after_call(kb: KnowledgeBase, caller: Caller) -> Decision:
+    """Answer a call that has ended: with nothing where it has changed nothing outside kb."""
+    began = snapshot.began(kb.root, caller.session)
+    allowed = snapshot.allowed(kb.root, caller.session).split("\n")
+    snapshot.end(kb.root, caller.session)
+    seen = outside.look(kb, caller.folder)
+    if not seen or outside.is_gits_own(kb):
+        return Decision()
+    return _answered(kb, caller, seen, began, allowed)
+
+
+def end_of_turn(kb: KnowledgeBase, caller: Caller) -> Decision:
+    """Look at all files at the end of a turn in which something could write.
+
+    Where there are so many files that a call looks at a part of them, what has changed since the turn began is named.
+    """
+    running, since = snapshot.began(kb.root, caller.session), snapshot.turn_began(kb.root, caller.session)
+    allowed = snapshot.allowed(kb.root, caller.session).split("\n")
+    snapshot.end_turn(kb.root, caller.session)
+    if not (running or since):
+        return Decision()
+    seen = outside.look(kb, caller.folder)
+    if not seen or outside.is_gits_own(kb):
+        return Decision()
+    if not running:
+        if len(seen.now.files) <= snapshot.MOST:
+            outside.adopt_all(kb, seen)
+            return Decision()
+        seen = seen._replace(changes=tuple(one for one in seen.changes if one.changed >= since))
+    said = _answered(kb, caller, seen, running or since, allowed, only_named=not running)
+    if said.context:
+        Log(kb, caller.session).add(OWED, said.context)
+    return said
+
+
+def _answered(
+    kb: KnowledgeBase, caller: Caller, seen: Look, began: int, allowed: Sequence[str], *, only_named: bool = False
+) -> Decision:
+    """Do what the settings of before the call ask for, and tell of it."""
+    mode = guard.mode_of(kb.environment.get(guard.MODE), seen.before.mode).name
+    found = outside.judged(kb, seen, began, allowed) if seen.changes and mode != guard.OFF else Judged()
+    if seen.before.writer == "direct" or found == Judged():
+        outside.adopt_all(kb, seen)
+        return Decision()
+    is_blocking = mode == guard.BLOCK and not only_named
+    back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
+    left = [one for one in found.edits if one not in back]
+    said: list[tuple[Said, bool]] = []
+    if back:
+        said.append((_set_aside(kb, caller, seen, back), True))
+    if left:
+        said.append((_left(kb, left), False))
+    if lost := [one for one in (*found.discarded, *left) if one.mark == outside.COPIED and one.before != GONE]:
+        said.append((_kept(kb, lost), True))
+    if found.moved:
+        said.append((_moved(seen, found.moved), False))
+    outside.refresh(kb, caller.folder, left, LEFT)
+    texts = [(kb.words(text), for_person) for text, for_person in said]
+    person = "\n".join(text for text, for_person in texts if for_person)
+    return Decision(context="\n".join(text for text, _ in texts), message=person)
+
+
+# -- block -------------------------------------------------------------------------------------------
+
+
+def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> Said:
+    """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
+    inside = [change for change in changes if not os.path.isabs(change.path)]
+    others = [change for change in changes if os.path.isabs(change.path)]
+    branch = _branch(kb, caller, seen, inside) if inside else ""
+    ref = keep(kb, {_name(change): change.data for change in others}) if others else ""
+    lost = [change.path for change in changes if not _put_back(kb, change)]
+    _unstage(kb, inside)
+    where = branch or ref
+    if lost:
+        return say(
+            "kb: {paths} changed outside kb, and cannot be put back; this version is kept as {ref}. Ask the person.",
+            paths=_listed(lost), ref=where,
+        )  # fmt: skip
+    if all(change.path in SETTINGS for change in changes):
+        return say(
+            "kb: {paths} was put back: the settings of the knowledge base are for the person to change. The new "
+            "version is kept as {ref}. Next: ask the person",
+            paths=_listed([change.path for change in changes]), ref=where,
+        )  # fmt: skip
+    return say(
+        "kb: {paths} changed outside kb and was put back; the new version is kept as {ref}. "
+        "Next: hand it in with kb write",
+        paths=_listed([change.path for change in changes]), ref=where,
+    )  # fmt: skip
+
+
+def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> str:
+    """Commit *changes* to a review branch of their own, on what was checked out before the call; return its name."""
+    repository = kb.repository
+    tip = seen.before.head or repository.head().oid
+    first = next((one for one in changes if _record(kb, one)), changes[0])
+    record = _record(kb, first)
+    name = record.id if record else os.path.basename(first.path).partition(".")[0]
+    against = [known.id for change in changes if (known := _record(kb, change))]
+    trailers = {
+        "Kb-Op": "review", "Kb-Session": caller.session, "Kb-Host": caller.host,
+        "Kb-Uid": record.uid if record else "", "Kb-Path": first.path, "Kb-Against": ",".join(dict.fromkeys(against)),
+    }  # fmt: skip
+    paths = [change.path for change in changes]
+    reason = kb.words(say("An agent changed {paths} outside kb; the files were put back.", paths=_listed(paths)))
+    words = message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
+    with repository.locked(), kb.state.stage() as stage:
+        stem = branch = f"kb/review/{name}-outside"
+        number = 1
+        while repository.ref(f"refs/heads/{branch}"):
+            number += 1
+            branch = f"{stem}-{number}"
+        commit = repository.build(tip, {change.path: change.data for change in changes}, words, stage=stage)
+        repository.publish([Move(f"refs/heads/{branch}", commit, "")], "kb: changed outside kb")
+    return branch
+
+
+def _record(kb: KnowledgeBase, change: Change) -> Record | None:
+    """Return the record that the file of *change* was, or is; None for none."""
+    before = outside.content_of(kb, change.before) if change.before != GONE else None
+    for data in (before, change.data):
+        try:
+            if data is not None and change.path.startswith(f"{CONTENT}/") and change.path.endswith(".md"):
+                return markdown.read(data, change.path)
+        except BadRecord:
+            continue
+    return None
+
+
+def _put_back(kb: KnowledgeBase, change: Change) -> bool:
+    """Put the file of *change* back as it was before and return whether that could be done."""
+    place = os.path.join(kb.root, change.path)
+    if snapshot.stamp(place).partition(":")[0] != (str(change.changed) if change.changed else GONE):
+        return False  # somebody has changed it since it was looked at
+    before = None if change.before == GONE else outside.content_of(kb, change.before)
+    if change.before != GONE and before is None:
+        return False
+    if os.path.islink(place) or before is None:
+        remove(place)
+    if before is not None:
+        _unlinked(kb.root, os.path.dirname(change.path))
+        write_whole(place, before)
+    return True
+
+
+def _unlinked(root: str, folder: str) -> None:
+    """Take away links, and files, that stand where *folder* is to be."""
+    parts = folder.split("/") if not os.path.isabs(folder) else []
+    for count in range(1, len(parts) + 1):
+        place = os.path.join(root, *parts[:count])
+        if os.path.islink(place) or os.path.isfile(place):
+            os.unlink(place)
+
+
+def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
+    """Take the agent's versions out of git's index; what a person has staged there is something else."""
+    paths = []
+    for change in changes:
+        listed = kb.repository.git("ls-files", "-s", "-z", "--", kb.repository.full(change.path), check=False)
+        staged = listed.split(b" ")[1].decode() if listed else GONE
+        if staged == change.after:
+            paths.append(kb.repository.full(change.path))
+    if paths:
+        kb.repository.output(["reset", "-q", "--", *paths])
+
+
+# -- warn, and what is kept --------------------------------------------------------------------------
+
+
+def _left(kb: KnowledgeBase, changes: Sequence[Change]) -> Said:
+    paths = [change.path for change in changes]
+    return say(
+        "kb: {paths} changed outside kb: nothing was checked, and a commit of it will be refused. "
+        "Next: hand it in with kb write, then: {command}",
+        paths=_listed(paths), command=_taking_back(kb, changes),
+    )  # fmt: skip
+
+
+def _taking_back(kb: KnowledgeBase, changes: Sequence[Change]) -> str:
+    known = outside.tree(kb, kb.repository.head(), [change.path for change in changes])
+    paths = [change.path for change in changes if change.path in known]
+    new = [change.path for change in changes if change.path not in known]
+    commands = [_git(kb, "restore", "--staged", "--worktree", "--", *paths[:_NAMED])] if paths else []
+    commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
+    return "; ".join(commands)
+
+
+def _git(kb: KnowledgeBase, *words: str) -> str:
+    return shlex.join(["git", "-C", kb.root, *words])
+
+
+def _kept(kb: KnowledgeBase, changes: Sequence[Change]) -> Said:
+    """Keep a person's text that no commit has, and tell how it comes back."""
+    ref = keep(kb, {_name(change): outside.content_of(kb, change.before) for change in changes})
+    paths = [_name(change) for change in changes]
+    return say(
+        "kb: {paths} held text that was not committed, and a command of the agent took it away; it is kept as {ref}. "
+        "It comes back with: {command}",
+        paths=_listed([change.path for change in changes]), ref=ref,
+        command=_git(kb, "restore", f"--source={ref}", "--", *paths[:_NAMED]),
+    )  # fmt: skip
+
+
+def keep(kb: KnowledgeBase, contents: Mapping[str, bytes | None]) -> str:
+    """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(kb.now()))
+    with kb.repository.locked(), kb.state.stage() as stage:
+        ref, number = KEPT + stamp, 1
+        while kb.repository.ref(ref):
+            number += 1
+            ref = f"{KEPT}{stamp}-{number}"
+        words = message("Keep text that no commit has", "", {"Kb-Op": "kept"})
+        commit = kb.repository.build(kb.repository.head().oid, dict(contents), words, stage=stage)
+        kb.repository.publish([Move(ref, commit, "")], "kb: keep text that no commit has")
+    return ref
+
+
+def _name(change: Change) -> str:
+    """Return under which path a content is kept: a file outside of the knowledge base has its whole path there."""
+    return "outside" + change.path if os.path.isabs(change.path) else change.path
+
+
+def _moved(seen: Look, changes: Sequence[Change]) -> Said:
+    gone = [change.path for change in changes if change.after == GONE]
+    command = f"git switch {seen.before.ref.removeprefix('refs/heads/')}" if seen.before.ref else ""
+    if seen.before.ref == seen.now.ref or not command:
+        command = f"git log {seen.before.head[:12]}"
+    if gone:
+        return say(
+            "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
+            "{command}", paths=_listed(gone), before=seen.before.head[:12], command=command,
+        )  # fmt: skip
+    return say(
+        "kb: with the commit that is checked out now these records have another status: {paths}. "
+        "They are as they were in {before}: {command}",
+        paths=_listed([change.path for change in changes]), before=seen.before.head[:12], command=command,
+    )  # fmt: skip
+
+
+def _listed(paths: Sequence[str]) -> str:
+    shown = ", ".join(" ".join(path.split()) for path in paths[:_NAMED])
+    return shown if len(paths) <= _NAMED else f"{shown} … ({len(paths)})"
+

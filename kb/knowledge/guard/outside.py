@@ -1,0 +1,358 @@
+"""Find out what changed in the files that only kb writes, and who changed it: an agent's call, a person, git or kb."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kb import snapshot as snapshots
+from kb.digest import sha256
+from kb.guarding.risk import FILE as RISK_FILE
+from kb.kinds import KINDS
+from kb.knowledge.guard.agents import mended
+from kb.knowledge.names import CONTENT
+from kb.snapshot import GONE, Entry, Snapshot
+from kb.store.files import write_whole
+from kb.store.git.repository import Head
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
+
+COPIED, LEFT = "k", "a"
+SETTINGS = ("kb.toml", RISK_FILE)
+COPIES = "copies"
+"""The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
+_LARGEST = 8_000_000
+"""Bytes of a file of which a copy is kept."""
+_MANY = 400
+"""Paths above which git is asked for a whole tree, and not for each."""
+_WEEK = 7 * 86_400
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+
+
+class Change(NamedTuple):
+    """A file that is not as it was."""
+
+    path: str
+    before: str
+    """Git's name of the content that it had; GONE: it was not there."""
+    mark: str
+    """The mark of the file in the snapshot."""
+    after: str
+    """Git's name of the content that it has; GONE: it is not there."""
+    data: bytes | None
+    changed: int
+    """When, nanoseconds of the file system's clock; 0 for what is gone."""
+
+
+class Look(NamedTuple):
+    """The snapshot, and what is otherwise now."""
+
+    before: Snapshot
+    now: Snapshot
+    """With the stamps of now; what changed has the content of now."""
+    changes: tuple[Change, ...]
+
+
+class Judged(NamedTuple):
+    """What an agent's call has done."""
+
+    edits: tuple[Change, ...] = ()
+    """Changed outside kb."""
+    discarded: tuple[Change, ...] = ()
+    """A person's text that no commit has, and that git has put a committed one in the place of."""
+    moved: tuple[Change, ...] = ()
+    """Taken out of the checkout, or given another status, because another commit is checked out."""
+
+
+# -- looking -----------------------------------------------------------------------------------------
+
+
+def look(kb: KnowledgeBase, folder: str) -> Look | None:
+    """Return how the files differ from the snapshot; None where there was none: then it is taken."""
+    before = snapshots.load(kb.root)
+    if before is None:
+        _taken(kb, folder)
+        return None
+    head = kb.repository.head()
+    known = {path for path in before.folders if os.path.isabs(path)} | _banks(kb, folder)
+    folders, stamps = _scanned(kb.root, known)
+    files: dict[str, Entry] = {}
+    changes = []
+    fresh = tuple(bank + "/" for bank in known if bank not in before.folders)
+    for path, found in stamps.items():
+        entry = before.files.get(path, Entry(GONE))
+        if entry.stamp != found:
+            data = _data(kb.root, path)
+            oid = _name(kb, data)
+            if oid != entry.oid and not path.startswith(fresh or ("\0",)):
+                changes.append(Change(path, entry.oid, entry.mark, oid, data, int(found.partition(":")[0])))
+            entry = Entry(found, oid, entry.mark if oid == entry.oid else GONE)
+            if path.startswith(fresh or ("\0",)):
+                entry = _copied(kb, entry, data)
+        files[path] = entry
+    gone = [path for path in before.files if path not in stamps]
+    changes += [Change(path, before.files[path].oid, before.files[path].mark, GONE, None, 0) for path in gone
+                if before.files[path].oid != GONE]  # fmt: skip
+    now = Snapshot(head.ref, head.oid, kb.config.guard, kb.config.writer, folders, files)
+    return Look(before, now, tuple(changes))
+
+
+def _taken(kb: KnowledgeBase, folder: str) -> None:
+    """Take the first snapshot: what no commit has is copied."""
+    head = kb.repository.head()
+    folders, stamps = _scanned(kb.root, _banks(kb, folder))
+    known = tree(kb, head, stamps)
+    differs = _not_committed(kb, head)
+    files = {}
+    for path, found in stamps.items():
+        oid = known.get(path, GONE)
+        if oid == GONE or path in differs:
+            data = _data(kb.root, path)
+            entry = Entry(found, _name(kb, data))
+            files[path] = entry if entry.oid == oid else _copied(kb, entry, data)
+        else:
+            files[path] = Entry(found, oid)
+    _save(kb, Snapshot(head.ref, head.oid, kb.config.guard, kb.config.writer, folders, files))
+    _forget_old_copies(kb, files)
+
+
+def adopt(kb: KnowledgeBase, seen: Look, changes: Iterable[Change], mark: str = GONE) -> None:
+    """Keep what is there now as what there is to be: *changes* with *mark*, or with a copy where no commit has them."""
+    changes = list(changes)
+    known = tree(kb, Head(seen.now.ref, seen.now.head), [change.path for change in changes])
+    files = dict(seen.now.files)
+    for change in changes:
+        if change.after == GONE:
+            continue
+        entry = files[change.path]
+        if known.get(change.path) == change.after:
+            files[change.path] = entry._replace(mark=GONE)
+        else:
+            files[change.path] = _copied(kb, entry, change.data)._replace(mark=mark if mark != GONE else COPIED)
+    _save(kb, seen.now._replace(files=files))
+
+
+def adopt_all(kb: KnowledgeBase, seen: Look) -> None:
+    """Keep everything as it is now: it was no agent."""
+    is_as_saved = seen.before == seen.now and not seen.changes
+    if not is_as_saved:
+        adopt(kb, seen, seen.changes)
+
+
+def refresh(kb: KnowledgeBase, folder: str, left: Iterable[Change], mark: str) -> None:
+    """Take the snapshot again after files were put back; the changes *left* as they are get *mark*."""
+    if seen := look(kb, folder):
+        by_path = {change.path for change in left}
+        adopt(kb, seen, [one for one in seen.changes if one.path not in by_path])
+        if (again := look(kb, folder)) and by_path:
+            adopt(kb, again, [one for one in again.changes if one.path in by_path], mark)
+
+
+def _save(kb: KnowledgeBase, made: Snapshot) -> None:
+    kb.state.made()
+    write_whole(snapshots.file_of(kb.root), snapshots.encoded(kb.root, made))
+
+
+def _banks(kb: KnowledgeBase, folder: str) -> set[str]:
+    found = {*snapshots.banks(folder), *snapshots.banks(kb.root)}
+    return {snapshots.named(kb.root, bank) for bank in found}
+
+
+def _scanned(root: str, banks: Iterable[str]) -> tuple[dict[str, Entry], dict[str, str]]:
+    """Return the folders, and the stamps of the files, that only kb writes."""
+    folders: dict[str, Entry] = {}
+    files: dict[str, str] = {name: snapshots.stamp(os.path.join(root, name)) for name in SETTINGS}
+    tops = [f"{CONTENT}/{name}" for name in sorted({kind.folder for kind in KINDS})]
+    waiting = [*tops, f"{CONTENT}/sessions", *sorted(banks)]
+    while waiting:
+        folder = waiting.pop()
+        place = os.path.join(root, folder)
+        folders[folder] = Entry(snapshots.stamp(place))
+        if os.path.islink(place):
+            continue
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{folder}/{entry.name}")
+                elif not (entry.name.startswith(".kb-") and entry.name.endswith(".tmp")):
+                    files[f"{folder}/{entry.name}"] = snapshots.stamp(entry.path)
+    return folders, {path: found for path, found in files.items() if found != GONE or path in SETTINGS}
+
+
+def _data(root: str, path: str) -> bytes | None:
+    """Return what stands in a file, or where a link leads; None where there is neither."""
+    place = os.path.join(root, path)
+    try:
+        if os.path.islink(place):
+            return os.fsencode(os.readlink(place))
+        file = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(file, "rb") as opened:
+            is_file = stat.S_ISREG(os.fstat(file).st_mode)
+            return opened.read() if is_file else None
+    except (OSError, ValueError):
+        return None
+
+
+def _name(kb: KnowledgeBase, data: bytes | None) -> str:
+    return GONE if data is None else kb.repository.oid_of(b"blob", data)
+
+
+# -- contents ----------------------------------------------------------------------------------------
+
+
+def _copied(kb: KnowledgeBase, entry: Entry, data: bytes | None) -> Entry:
+    """Keep a copy of *data*, the content of *entry*, which no commit has."""
+    if data is None or len(data) > _LARGEST:
+        return entry
+    path = snapshots.place(kb.root, COPIES, entry.oid)
+    if not os.path.exists(path):
+        kb.state.made()
+        write_whole(path, data)
+    return entry._replace(mark=COPIED)
+
+
+def content_of(kb: KnowledgeBase, oid: str) -> bytes | None:
+    """Return the content that git names *oid*, from a copy or a commit; None where it is lost."""
+    with contextlib.suppress(OSError), open(snapshots.place(kb.root, COPIES, oid), "rb") as file:
+        return file.read()
+    output = kb.repository.output(["cat-file", "blob", oid])
+    return None if output.code else output.out
+
+
+def _forget_old_copies(kb: KnowledgeBase, files: Mapping[str, Entry]) -> None:
+    used = {entry.oid for entry in files.values()}
+    with contextlib.suppress(OSError), os.scandir(snapshots.place(kb.root, COPIES)) as entries:
+        for entry in entries:
+            if entry.name not in used and kb.now() - entry.stat().st_mtime > _WEEK:
+                os.unlink(entry.path)
+
+
+def tree(kb: KnowledgeBase, head: Head, paths: Iterable[str]) -> dict[str, str]:
+    """Return git's names of the contents that the files *paths* have in the commit of *head*; none for the others."""
+    inside = [path for path in paths if not os.path.isabs(path)]
+    if not head.oid or not inside:
+        return {}
+    names = [kb.repository.full(path) for path in inside] if len(inside) <= _MANY else [kb.repository.prefix or "."]
+    listed = kb.repository.git("ls-tree", "-r", "-z", "--full-tree", head.oid, "--", *names, check=False)
+    rows = (os.fsdecode(row).split("\t", 1) for row in listed.split(b"\0") if row)
+    return {kb.repository.own(path): about.split()[2] for about, path in rows}
+
+
+def _not_committed(kb: KnowledgeBase, head: Head) -> set[str]:
+    """Return the files of which git says that they are not as the commit of *head* has them."""
+    if not head.oid:
+        return set()
+    listed = kb.repository.git("diff-index", "--name-only", "-z", head.oid, "--", kb.repository.prefix or ".",
+                               check=False)  # fmt: skip
+    return {kb.repository.own(os.fsdecode(name)) for name in listed.split(b"\0") if name}
+
+
+# -- judging -----------------------------------------------------------------------------------------
+
+
+def is_gits_own(kb: KnowledgeBase) -> bool:
+    """Return whether git is in the middle of bringing changes together: what it has then is not yet anybody's."""
+    return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _UNDER_WAY)
+
+
+def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = ()) -> Judged:
+    """Return what the call that *began* then (nanoseconds) has done; what kb, a person or git has done is not in it."""
+    head = Head(seen.now.ref, seen.now.head)
+    has_moved = seen.before.head != head.oid
+    known = tree(kb, head, [change.path for change in seen.changes])
+    earlier = tree(kb, Head("", seen.before.head), [change.path for change in seen.changes]) if has_moved else known
+    by_call = _committed(kb, seen, began) if has_moved else set()
+    ours = mended(kb)
+    edits, discarded, moved = [], [], []
+    for change in seen.changes:
+        is_committed = known.get(change.path, GONE) == change.after
+        was_text = change.mark == COPIED and change.before not in (GONE, earlier.get(change.path, GONE))
+        if change.path in allowed or (change.data is not None and _is_ours(change, ours)):
+            continue
+        if _is_known_text(kb, change):
+            continue
+        if not is_committed or (change.path, change.after) in by_call:
+            edits.append(change)
+        elif was_text:
+            (edits if change.after == GONE and not has_moved else discarded).append(change)
+        elif has_moved and change.before == earlier.get(change.path, GONE) and _matters(kb, change):
+            moved.append(change)
+    return Judged(tuple(edits), tuple(discarded), tuple(moved))
+
+
+def _is_ours(change: Change, ours: Mapping[str, str]) -> bool:
+    return ours.get(change.path) == sha256(change.data or b"").hexdigest()
+
+
+def _is_known_text(kb: KnowledgeBase, change: Change) -> bool:
+    """Return whether a person's text that was away for a while, as with `git stash pop`, is there again."""
+    return change.after != GONE and os.path.exists(snapshots.place(kb.root, COPIES, change.after))
+
+
+def _matters(kb: KnowledgeBase, change: Change) -> bool:
+    """Return whether a record is gone, or has another status than it had."""
+    if not change.path.startswith(f"{CONTENT}/") or not change.path.endswith(".md"):
+        return False
+    if change.after == GONE:
+        return True
+    return _status(content_of(kb, change.before)) != _status(change.data)
+
+
+def _status(data: bytes | None) -> bytes:
+    """Return what the front matter says of the status; b"" for a text that says nothing."""
+    rows = (data or b"")[:64_000].split(b"\n---", 1)[0].split(b"\n")
+    return next((row[7:].strip() for row in rows if row.startswith(b"status:")), b"")
+
+
+def _committed(kb: KnowledgeBase, seen: Look, began: int) -> set[tuple[str, str]]:
+    """Return path and content of what was committed since *began*, here, by a plain commit, and not by kb.
+
+    A merge brings what others have committed, and what was rebased was there before: only new content counts.
+    """
+    paths = [kb.repository.full(change.path) for change in seen.changes if not os.path.isabs(change.path)][:_MANY]
+    if not paths or not seen.now.head:
+        return set()
+    form = "--format=%x01%H %ct %at%x02%(trailers)%x02"
+    words = ["log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z", form]
+    since = [f"^{seen.before.head}"] if seen.before.head else []
+    made = list(_commits(kb, [*words, seen.now.head, *since, "--not", "--remotes", "--", *paths]))
+    new = [commit for commit in made if commit.when >= began // 10**9 and not commit.is_kbs]
+    if not new:
+        return set()
+    rewritten = [row for commit in new if commit.written < began // 10**9 for row in commit.rows]
+    before = _contents_before(kb, words, paths, {commit.oid for commit in new}) if rewritten else set()
+    written = {row for commit in new if commit.written >= began // 10**9 for row in commit.rows}
+    return written | {row for row in rewritten if row not in before}
+
+
+class _Commit(NamedTuple):
+    oid: str
+    when: int
+    written: int
+    """When its author wrote it; a rebase keeps that."""
+    is_kbs: bool
+    rows: tuple[tuple[str, str], ...]
+
+
+def _contents_before(
+    kb: KnowledgeBase, words: Sequence[str], paths: Sequence[str], without: set[str]
+) -> set[tuple[str, str]]:
+    found = _commits(kb, [*words, "-n", "5000", "--all", "--reflog", "--", *paths])
+    return {row for commit in found if commit.oid not in without for row in commit.rows}
+
+
+def _commits(kb: KnowledgeBase, words: Sequence[str]) -> Iterator[_Commit]:
+    listed = os.fsdecode(kb.repository.git(*words, check=False))
+    for part in listed.split("\x01")[1:]:
+        about, trailers, rest = part.split("\x02", 2)
+        oid, when, written = about.split()
+        parts = [word for word in rest.replace("\n", "\0").split("\0") if word]
+        rows = []
+        for meta, name in zip(parts[::2], parts[1::2], strict=False):
+            blob = meta.split(" ")[3] if meta.startswith(":") else ""
+            rows.append((kb.repository.own(name), GONE if not blob.strip("0") else blob))
+        yield _Commit(oid, int(when), int(written), "Kb-" in trailers, tuple(rows))
