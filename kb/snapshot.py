@@ -1,7 +1,7 @@
 """Stamps of the files that only kb writes, so that a hook can ask at every tool call whether one has changed.
 
-It asks the disk alone and loads nothing of kb. `kb/knowledge/guard/outside.py` takes the snapshot and says what a change
-means. The file: a header and then one row for each folder and each file, fields parted by one NUL, rows by two.
+It asks the disk alone and loads nothing of kb. `kb/knowledge/guard/outside.py` takes the snapshot and says what a
+change means. The file: a header and then one row for each folder and each file, fields parted by one NUL, rows by two.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ def _is_same(root: str, row: bytes) -> bool:
 
 def banks(folder: str) -> Iterator[str]:
     """Yield the memory banks that stand in *folder* or above it, up to the top of its repository."""
-    here = os.path.realpath(folder) if folder else ""
+    try:
+        here = os.path.realpath(folder) if folder else ""
+    except (OSError, ValueError):
+        return
     while here:
         bank = os.path.join(here, "memory-bank")
         if os.path.isdir(bank):
@@ -218,8 +221,8 @@ def load(root: str) -> Snapshot | None:
         clone, ref, head, mode, writer = header.split("\0")
         if not clone or clone != _clone(root):
             return None
-        return Snapshot(*("" if word == GONE else word for word in (ref, head)), mode, writer,
-                        _entries(folders), _entries(files))  # fmt: skip
+        ref, head = ("" if word == GONE else word for word in (ref, head))
+        return Snapshot(ref, head, mode, writer, _entries(folders), _entries(files))
     except (OSError, ValueError):
         return None
 

@@ -1682,6 +1682,32 @@ GUARDING: dict[str, str] = {
     ),
     "{variable} is {value}; known: {modes}; warn holds": "{variable} 的值是 {value}；可用：{modes}；按 warn 处理",
     "kb: {why}. Next: {step}": "kb：{why}。下一步：{step}",
+    "kb: {paths} changed outside kb and was put back; the new version is kept as {ref}. "
+    "Next: hand it in with kb write": (
+        "kb：{paths} 未经 kb 就被改动，已恢复原样；改后的版本保存在 {ref}。下一步：用 kb write 提交"
+    ),
+    "kb: {paths} changed outside kb: kb has checked nothing of it. Next: hand it in with kb write, then: {command}": (
+        "kb：{paths} 未经 kb 就被改动，kb 没有检查过。下一步：用 kb write 提交，然后运行：{command}"
+    ),
+    "kb: {paths} changed outside kb, and cannot be put back; this version is kept as {ref}. Ask the person.": (
+        "kb：{paths} 未经 kb 就被改动，无法恢复；现在的版本保存在 {ref}。请询问用户。"
+    ),
+    "kb: {paths} was put back: the settings of the knowledge base are for the person to change. "
+    "The new version is kept as {ref}. Next: ask the person": (
+        "kb：{paths} 已恢复原样：知识库的设置只能由用户修改。改后的版本保存在 {ref}。下一步：询问用户"
+    ),
+    "kb: {paths} held text that was not committed, and a command of the agent took it away; it is kept as {ref}. "
+    "It comes back with: {command}": (
+        "kb：{paths} 里有尚未提交的文字，被代理的命令丢弃了；已保存为 {ref}。恢复命令：{command}"
+    ),
+    "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: {command}": (
+        "kb：检出现在的提交后，这些记录不见了：{paths}。它们在 {before} 里：{command}"
+    ),
+    "kb: with the commit that is checked out now these records have another status: {paths}. "
+    "They are as they were in {before}: {command}": (
+        "kb：检出现在的提交后，这些记录的状态变了：{paths}。它们原来的样子在 {before} 里：{command}"
+    ),
+    "An agent changed {paths} outside kb; the files were put back.": "代理未经 kb 改动了 {paths}；文件已恢复原样。",
     "{path} holds records, and only kb writes them": "{path} 存放记录，只有 kb 可以写",
     "hand it to kb: kb write": "交给 kb：kb write",
     "{path} holds archived sessions, and only kb writes them": "{path} 存放会话存档，只有 kb 可以写",
@@ -1693,7 +1719,6 @@ GUARDING: dict[str, str] = {
     "change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END": (
         "只改 MACHINE_BLOCK_START 与 MACHINE_BLOCK_END 之外的内容"
     ),
-    "this runs a program that names {path}, where only kb writes": "此操作运行的程序提到 {path}，那里只有 kb 可以写",
     "kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no": (
         "kb：“{words}”只能由用户来说。下一步：请用户回复 mb:write 或 mb:no"
     ),

@@ -28,25 +28,26 @@ TOOLS: Mapping[str, str] = {
 
 _PATHS = ("file_path", "filePath", "filepath", "path", "absolute_path", "relative_path", "file", "filename", "uri",
           "notebook_path", "target_file", "source", "destination", "target", "old_path", "new_path", "from", "to",
-          "src", "dst", "oldPath", "newPath", "targetFile", "target_path",
-          "paths", "files", "edits", "changes")  # fmt: skip
+          "src", "dst", "oldPath", "newPath", "targetFile", "target_path", "pathInProject", "output", "dest",
+          "paths", "files", "filePaths", "edits", "changes", "operations")  # fmt: skip
 _COMMANDS = ("command", "cmd", "script", "input", "chars")
 _PATCHES = ("patch", "patch_text", "patchText", "diff", "input", "command", "content", "changes")
 _WRITES = frozenset([
     "write", "edit", "create", "make", "move", "rename", "delete", "remove", "patch", "apply", "append", "insert",
-    "replace", "update", "save", "put", "copy", "set", "upload", "modify", "overwrite", "touch", "truncate",
+    "replace", "update", "save", "put", "push", "copy", "set", "upload", "modify", "overwrite", "touch", "truncate",
 ])  # fmt: skip
 _READS = frozenset([
     "read", "get", "view", "cat", "open", "show", "search", "grep", "glob", "find", "list", "tree", "fetch", "load",
     "head", "tail",
 ])  # fmt: skip
 _PART = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_ESCAPED = regex(r"%([0-7][0-9A-Fa-f])")
 _OURS = regex(r"(?:^|_)kb(?:_|$|-anchors)")
 
 
 def kind_of(tool: str) -> str:
     """Return which of READ … MCP the *tool* is; "" for one that touches no files."""
-    if tool.startswith(("mcp__", "MCP:", "mcp_")):
+    if tool.startswith(("mcp__", "MCP:", "mcp_", "kb_")):
         return MCP
     return TOOLS.get("".join(filter(str.isalnum, tool)).lower(), "")
 
@@ -88,15 +89,16 @@ def _shell(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> Cal
 
 def _mcp(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> Call:
     """Return what a tool of an MCP server touches, told by its verbs; kb's own server is kb."""
-    server, _, name = tool.removeprefix("mcp__").removeprefix("MCP:").rpartition("__")
-    verbs = {part.lower() for part in _PART.findall(name)}
+    server, _, name = tool.removeprefix("mcp__").removeprefix("MCP:").removeprefix("mcp_").rpartition("__")
+    actions = [given[key] for key in ("action", "operation") if isinstance(given.get(key), str)]
+    verbs = {part.lower() for word in (name, *actions) for part in _PART.findall(word[:200])}
     if _OURS.search(server) or name.startswith("kb_"):
         return Call(asked=("mcp",)) if verbs & _READS or not verbs & _WRITES else Call()
     if verbs & _WRITES:
         patches = [Place(path) for key in _PATCHES for text in _texts(given.get(key)) for path in patched(text)]
         return Call(writes=tuple(dict.fromkeys((*_places(given), *patches))))
     commands = [value for key in _COMMANDS if isinstance(value := given.get(key), str)]
-    if commands and verbs & {"run", "exec", "execute", "shell", "bash", "command", "terminal"}:
+    if commands and verbs & {"run", "exec", "execute", "shell", "bash", "command", "terminal", "process"}:
         return ran(commands[:1], "", known, as_text=True)
     return Call(reads=_places(given)) if verbs & _READS else Call()
 
@@ -109,17 +111,26 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Any], Mapping[str, str]], Cal
 def _places(given: Mapping[str, Any]) -> tuple[Place, ...]:
     """Return the paths that the input names, under whatever key a host or server has for them."""
     found = [text for key in _PATHS for text in _words(given.get(key))]
-    return tuple(dict.fromkeys(Place(text.removeprefix("file://")) for text in found if text and "\n" not in text))
+    return tuple(dict.fromkeys(Place(_path(text)) for text in found if text and "\n" not in text))
+
+
+def _path(text: str) -> str:
+    """Return the path that *text* names, which may be a URI with characters told by their numbers."""
+    if not text.startswith("file://"):
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
 
 
 def _words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value[:4096]
+    elif isinstance(value, dict):
+        yield from (key[:4096] for key in list(value)[:1000] if isinstance(key, str))
     elif isinstance(value, Sequence):
         for item in value[:1000]:
             yield from _words(item) if isinstance(item, str) else ()
             if isinstance(item, dict):
-                yield from (text for key in _PATHS[:16] for text in _words(item.get(key)))
+                yield from (text for key in _PATHS[:27] for text in _words(item.get(key)))
 
 
 def _texts(value: object) -> Iterator[str]:

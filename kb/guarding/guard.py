@@ -77,7 +77,6 @@ _KEPT = {
     "bank": (say("{path} is in the memory bank, and only its writer writes it"), say("hand it to kb: kb write")),
     "block": (say("{path} has a block that a tool writes, and this would change it"),
               say("change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
-    "script": (say("this runs a program that names {path}, where only kb writes"), say("hand it to kb: kb write")),
 }  # fmt: skip
 
 

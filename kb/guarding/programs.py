@@ -20,6 +20,9 @@ _ALL = frozenset(["truncate", "touch", "tee", "sponge", "ed", "ex", "vi", "vim",
 """Programs that write every path they are given."""
 _GONE = frozenset(["rm", "rmdir", "unlink", "shred", "srm", "trash"])
 """Programs that take away every path they are given."""
+_CMDLETS = frozenset(["set-content", "add-content", "clear-content", "out-file", "new-item", "copy-item"])
+_CMDLETS_GONE = frozenset(["remove-item", "move-item", "rename-item", "del", "erase"])
+"""The same for PowerShell."""
 _LAST = frozenset(["cp", "install", "ln", "rsync", "scp", "ditto"])
 """Programs that write the last path they are given."""
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish", "busybox"])
@@ -29,23 +32,27 @@ _HANDS_ON = frozenset([
     "exec", "eval", "xargs", "parallel", "watch", "unbuffer", "script", "caffeinate",
     "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "rye", "npx",
 ])  # fmt: skip
-_AGENTS = regex(r"(?:^|[\s/;&|(`])(?:kb-hook|claude|codex|gemini|cursor-agent|copilot|opencode)(?:\s|$)|kb\.hosts")
+_AGENTS = frozenset(["claude", "codex", "gemini", "cursor-agent", "copilot", "opencode"])
 _WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
-_BY_HAND = regex(
-    r"(?:^|[\s/;&|(`\"'])kb-hook\s+(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import|"
-    r"kb\.(?:cli|knowledge)\b[\s\S]{0,400}?\bproposals?\b[\s\S]{0,400}?\b(?:confirm|reject)"
-)
-_MENTIONING = frozenset(
-    ["cat", "cd", "echo", "egrep", "fgrep", "grep", "head", "ls", "printf", "rg", "tail", "wc", "which"]
-)
+_BY_HAND = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import")
+"""What in a program sends kb an event by hand."""
+_BY_CODE = (regex(r"\bkb\.(?:cli|knowledge)\b"), regex(r"\bproposals?\b"), regex(r"\b(?:confirm|reject)"))
+_BY_KB = regex(r"\bkb\W{1,6}(?:-\S+\W+)?(proposal|review|inbox)\W{1,6}(?:-\S+\W+)?(?:confirm|accept|reject|promote)\b")
+"""What in a program says a person's word by the command line of kb."""
 _KB = regex(r"(?:^|/)kb$")
 _ASKING = frozenset([
     "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
     "spawn",
 ])  # fmt: skip
 """The commands of kb that show records."""
-_DECIDING = frozenset([("inbox", "promote"), ("review", "accept"), ("review", "reject")])
-"""The commands of kb by which a person lets something through that kb has kept back."""
+_DECIDING = {
+    "inbox": ("promote",), "review": ("accept", "reject"), "rm": (), "supersede": (),
+    "status": ("deprecated", "rejected", "superseded", "proposed"),
+}  # fmt: skip
+"""The commands of kb that let something through which kb has kept back, or take a record out of force."""
+_VALUED = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
+_REVIEW = "kb/review/"
+_DECIDING_GIT = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
 _SHOWING = frozenset(["list", "show", "--help", "-h", "--json"])
 _GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
 
@@ -54,24 +61,23 @@ def ran(words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text:
     """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
     if not as_text:
         return _of(Command(tuple(words), folder), known, depth)
-    read = commands(words[0], known)
-    found = [_of(one._replace(folder=_in(folder, one.folder)), known, depth) for one in read]
-    forged = "" if len(words[0]) <= MOST and all(map(_only_mentions, read)) else _forged(words[0])
-    return together([Call(forges=forged), *found]) if forged else together(found)
+    return together([_of(one._replace(folder=_in(folder, one.folder)), known, depth)
+                     for one in commands(words[0], known)])  # fmt: skip
 
 
-def _only_mentions(command: Command) -> bool:
-    """Tell whether what *command* is given is words to it, and nothing that it runs."""
-    name = command.words[0].rpartition("/")[2] if command.words else ""
-    return name in _MENTIONING or (name == "git" and command.words[1:2] in (("commit",), ("grep",), ("log",)))
-
-
-def _forged(text: str) -> str:
-    """Return what in *text* passes for a person's word: a prompt to an agent, or an event sent to kb by hand."""
-    if (word := _WORD.search(text)) and _AGENTS.search(text):
-        return word.group()
-    found = _BY_HAND.search(text)
-    return found.group().strip(" \t\n/;&|(`\"'") if found else ""
+def _forged(command: Command) -> Call:
+    """Return what in *command*, a program or a prompt, passes for a person's word."""
+    text = "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
+    if command.words[0].rpartition("/")[2] in _AGENTS:
+        word = _WORD.search(text)
+        return Call(forges=word.group()) if word else Call()
+    if found := _BY_HAND.search(text):
+        return Call(forges=found.group())
+    if all(part.search(text) for part in _BY_CODE):
+        return Call(forges="kb proposal")
+    if said := _BY_KB.search(text):
+        return Call(forges=said.group()) if said.group(1) == "proposal" else Call(decides=said.group())
+    return Call()
 
 
 def _in(folder: str, inner: str) -> str:
@@ -109,11 +115,11 @@ def _done(name: str, command: Command, known: Mapping[str, str], depth: int) -> 
         yield Call(forges=" ".join(command.words).replace(UNKNOWN, "…")) if told else Call()
     elif _KB.search(name) or words[:2] == ("-m", "kb"):
         yield _of_kb(words[2:] if words[:1] == ("-m",) else words)
-    elif _INTERPRETERS.match(name) and not _edits_in_place(name, words):
-        yield Call(scripts=(_script(command),))
-    elif name in _ALL or _edits_in_place(name, words):
+    elif (_INTERPRETERS.match(name) and not _edits_in_place(name, words)) or name in _AGENTS or name == "expect":
+        yield _forged(command)
+    elif name in _ALL or name.lower() in _CMDLETS or _edits_in_place(name, words):
         yield Call(writes=_at(command, _edited(name, command)))
-    elif name in _GONE:
+    elif name in _GONE or name.lower() in _CMDLETS_GONE:
         yield Call(writes=_at(command, _plain(words), whole=True))
     elif name in _LAST:
         sources, into = _sources(words)
@@ -162,15 +168,14 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
         rest = rest[at:]
     is_fed = name in ("xargs", "parallel")
     if is_fed:
-        rest += [word for word in command.before[1:] if not word.startswith("-")]
+        rest += [part for word in command.before[1:] if not word.startswith("-") for part in word.split()]
     if rest:
         call = _of(command._replace(words=tuple(rest), reads=(), writes=()), known, depth + 1)
-        named = _named(command.before) if command.before[:1] == ("find",) else ""
-        yield call._replace(writes=_wholly(call.writes, named)) if is_fed else call
+        yield call._replace(writes=_wholly(call.writes)) if is_fed else call
 
 
-def _wholly(places: Sequence[Place], named: str) -> tuple[Place, ...]:
-    return tuple(place._replace(whole=True, named=named) for place in places)
+def _wholly(places: Sequence[Place]) -> tuple[Place, ...]:
+    return tuple(place._replace(whole=True, some=True) for place in places)
 
 
 def _in_a_shell(command: Command, known: Mapping[str, str], depth: int) -> Iterator[Call]:
@@ -182,11 +187,6 @@ def _in_a_shell(command: Command, known: Mapping[str, str], depth: int) -> Itera
         yield ran([command.given], command.folder, known, as_text=True, depth=depth + 1)
     elif command.before[:1] in (("echo",), ("printf",)):
         yield ran([" ".join(command.before[1:])], command.folder, known, as_text=True, depth=depth + 1)
-
-
-def _script(command: Command) -> str:
-    """Return the program that an interpreter is given: as a word, on its input, or from the command before."""
-    return "\n".join((*command.words[1:], command.given, *command.before))
 
 
 def _edits_in_place(name: str, words: Sequence[str]) -> bool:
@@ -274,20 +274,10 @@ def _found(command: Command) -> Call:
     acts = {"-delete", "-exec", "-execdir", "-ok", "-fprint"} & set(words)
     run = [words[words.index(act) + 1 :] for act in ("-exec", "-execdir", "-ok") if act in words]
     calls = [_of(Command(tuple(_filled(one, places)), command.folder), {}, _DEEP - 1) for one in run]
-    named = _named(words)
-    calls = [call._replace(writes=_wholly(call.writes, named)) for call in calls]
+    calls = [call._replace(writes=_wholly(call.writes), many=call.many or bool(call.writes)) for call in calls]
     if "-delete" in acts or "-fprint" in acts:
-        calls.append(Call(writes=_wholly(_at(command, places or ["."]), named), many=True))
+        calls.append(Call(writes=_wholly(_at(command, places or ["."])), many=True))
     return together([Call(_at(command, places)), *calls])
-
-
-def _named(words: Sequence[str]) -> str:
-    """Return the pattern of the names that `find` looks for; "" where not only that says what it finds."""
-    names = _valued(words, ("-name", "-iname"))
-    is_plain = (
-        len(names) == 1 and UNKNOWN not in names[0] and not {"!", "-not", "-o", "-or", ",", "-fprint"} & set(words)
-    )
-    return names[0] if is_plain else ""
 
 
 def _filled(words: Sequence[str], places: Sequence[str]) -> Iterator[str]:
@@ -312,14 +302,29 @@ def _of_git(command: Command) -> Call:
         return Call(writes=_at(here, named), patches=_at(here, files), many=not (named or files))
     if verb == "clean":
         return _cleaned(here, rest)
+    if decided := _decided(verb, rest):
+        return Call(decides=decided)
     if verb in ("rm", "mv", "restore"):
-        return Call(writes=_at(here, _plain(rest), whole=verb in ("rm", "mv"))) if "--cached" not in rest else Call()
+        only_staged = "--cached" in rest or (
+            bool({"--staged", "-S"} & set(rest)) and not {"--worktree", "-W"} & set(rest)
+        )
+        return Call(writes=_at(here, _plain(rest), whole=verb in ("rm", "mv"))) if not only_staged else Call()
     if verb == "checkout" and "--" in rest:
         return Call(writes=_at(here, rest[rest.index("--") + 1 :]))
     if verb == "checkout":
         return Call(writes=_at(here, [word for word in _plain(rest) if "/" in word or "." in word]))
     shown = [word.rpartition(":")[2] for word in _plain(rest)]
     return Call(_at(here, shown)) if verb in ("show", "diff", "grep", "blame", "log", "cat-file") else Call()
+
+
+def _decided(verb: str, words: Sequence[str]) -> str:
+    """Return a git command that accepts or rejects a review; "" for any other."""
+    named = [word for word in words if _REVIEW in word]
+    takes_away = {"-d", "-D", "--delete", "-m", "-M", "--move", "-f", "--force"} & set(words)
+    deletes = (verb == "branch" and takes_away) or (
+        verb == "push" and ({"-d", "--delete"} & set(words) or any(word.startswith(":") for word in named))
+    )
+    return " ".join(["git", verb, *words]) if named and (deletes or verb in _DECIDING_GIT) else ""
 
 
 def _cleaned(command: Command, words: Sequence[str]) -> Call:
@@ -335,15 +340,21 @@ def _cleaned(command: Command, words: Sequence[str]) -> Call:
 
 def _of_kb(words: Sequence[str]) -> Call:
     """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        rest = rest[2:] if rest[0] in ("--kb",) else rest[1:]
+    rest = [word for n, word in enumerate(words) if not word.startswith("-") and words[n - 1 : n] not in _TAKING]
+    shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
     if rest[:1] == ["proposal"] or rest[:1] == [UNKNOWN]:
         shows = len(rest) < 2 or rest[1] in _SHOWING or rest[1] == "add"
-        return Call(asked=("proposal",)) if shows else Call(forges=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
-    if tuple(rest[:2]) in _DECIDING:
-        return Call(decides=" ".join(["kb", *rest]).replace(UNKNOWN, "…"))
-    return Call(asked=(rest[0],)) if rest and rest[0] in _ASKING else Call()
+        return Call(asked=("proposal",)) if shows else Call(forges=shown)
+    if not rest:
+        return Call()
+    named = _DECIDING.get(rest[0])
+    asks_help = {"-h", "--help"} & set(words)
+    if named is not None and not asks_help and (not named or set(named) & set(rest[1:])):
+        return Call(decides=shown)
+    return Call(asked=(rest[0],)) if rest[0] in _ASKING else Call()
+
+
+_TAKING = [[word] for word in _VALUED] + [(word,) for word in _VALUED]
 
 
 _SPECIAL: Mapping[str, Callable[[Command], Call]] = {

@@ -15,7 +15,11 @@ from kb.values import NamedTuple
 UNKNOWN = "\0"
 """Stands in a word for what is only known when the command runs."""
 MOST = 100_000
-"""Characters that are read; nobody types more, and no program needs more to write a file."""
+"""Characters that are read. What stands behind them is not told before a call; its files are compared after it."""
+_LONGEST = 8_000
+"""Characters of a word, and of the value of a variable: `A=$A$A` doubles with every turn."""
+_MANY = 2_000
+"""Simple commands that are looked at."""
 _DEEP = 8
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
@@ -73,7 +77,7 @@ class _Reader:
         """Read *text* to its end."""
         at = 0
         self._heres: list[str] = []
-        while at < len(text):
+        while at < len(text) and len(self.found) < _MANY:
             at = self._step(text, at)
         self._end("")
 
@@ -108,7 +112,8 @@ class _Reader:
         return at + 1
 
     def _add(self, piece: str) -> None:
-        self.word = (self.word or "") + piece
+        word = self.word or ""
+        self.word = word + piece if len(word) + len(piece) <= _LONGEST else word
 
     def _close(self) -> None:
         """End the word that is being read."""

@@ -34,7 +34,7 @@ _BUSY = regex(
 """What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
 _QUOTES = regex(r"[\\'\"]")
 _VERBS = ("write", "edit", "create", "move", "rename", "delete", "remove", "patch", "append", "insert", "replace",
-          "update", "save", "put", "copy", "read", "get", "search", "list", "run", "exec", "shell",
+          "update", "save", "put", "copy", "push", "read", "get", "search", "list", "run", "exec", "shell",
           "command")  # fmt: skip
 _OTHERS = ("Todo", "todo", "Web", "web", "Task", "task", "Agent", "Exit", "Enter", "Ask", "Skill", "Bash", "Kill")
 """How the names of tools begin that touch no file, though there are verbs in them."""
@@ -75,7 +75,7 @@ def is_quiet(payload: Mapping[str, Any], root: str) -> bool:
         return True
     try:
         return _is_plain(tool, given, payload, root)
-    except ValueError:  # a path that can be none
+    except (OSError, ValueError):  # a path that can be none, or that nobody may ask about
         return False
 
 
@@ -90,6 +90,8 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
         return plain and (tool in _READS or _is_settled(payload, root, paths))
     if tool.startswith(("mcp__", "MCP:", "mcp_")):
         return not any(verb in tool.lower() for verb in (*_VERBS, "kb"))
+    if tool.startswith("kb_"):  # kb's own server, as opencode spells it
+        return False
     return tool not in _TOUCHING and (tool.startswith(_OTHERS) or not any(verb in tool.lower() for verb in _VERBS))
 
 

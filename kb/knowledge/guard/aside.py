@@ -229,7 +229,7 @@ def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
 def _left(kb: KnowledgeBase, changes: Sequence[Change]) -> Said:
     paths = [change.path for change in changes]
     return say(
-        "kb: {paths} changed outside kb: nothing was checked, and a commit of it will be refused. "
+        "kb: {paths} changed outside kb: kb has checked nothing of it. "
         "Next: hand it in with kb write, then: {command}",
         paths=_listed(paths), command=_taking_back(kb, changes),
     )  # fmt: skip
@@ -299,4 +299,3 @@ def _moved(seen: Look, changes: Sequence[Change]) -> Said:
 def _listed(paths: Sequence[str]) -> str:
     shown = ", ".join(" ".join(path.split()) for path in paths[:_NAMED])
     return shown if len(paths) <= _NAMED else f"{shown} … ({len(paths)})"
-

@@ -30,6 +30,8 @@ _LARGEST = 8_000_000
 _MANY = 400
 """Paths above which git is asked for a whole tree, and not for each."""
 _WEEK = 7 * 86_400
+_LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z",
+        "--format=%x01%H %ct %at%x02%(trailers)%x02")  # fmt: skip
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
@@ -267,7 +269,9 @@ def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = (
     earlier = tree(kb, Head("", seen.before.head), [change.path for change in seen.changes]) if has_moved else known
     by_call = _committed(kb, seen, began) if has_moved else set()
     ours = mended(kb)
-    edits, discarded, moved = [], [], []
+    edits: list[Change] = []
+    discarded: list[Change] = []
+    moved: list[Change] = []
     for change in seen.changes:
         is_committed = known.get(change.path, GONE) == change.after
         was_text = change.mark == COPIED and change.before not in (GONE, earlier.get(change.path, GONE))
@@ -295,7 +299,7 @@ def _is_known_text(kb: KnowledgeBase, change: Change) -> bool:
 
 def _matters(kb: KnowledgeBase, change: Change) -> bool:
     """Return whether a record is gone, or has another status than it had."""
-    if not change.path.startswith(f"{CONTENT}/") or not change.path.endswith(".md"):
+    if change.before == GONE or not change.path.startswith(f"{CONTENT}/") or not change.path.endswith(".md"):
         return False
     if change.after == GONE:
         return True
@@ -316,17 +320,22 @@ def _committed(kb: KnowledgeBase, seen: Look, began: int) -> set[tuple[str, str]
     paths = [kb.repository.full(change.path) for change in seen.changes if not os.path.isabs(change.path)][:_MANY]
     if not paths or not seen.now.head:
         return set()
-    form = "--format=%x01%H %ct %at%x02%(trailers)%x02"
-    words = ["log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z", form]
+    words = list(_LOG)
     since = [f"^{seen.before.head}"] if seen.before.head else []
-    made = list(_commits(kb, [*words, seen.now.head, *since, "--not", "--remotes", "--", *paths]))
-    new = [commit for commit in made if commit.when >= began // 10**9 and not commit.is_kbs]
-    if not new:
-        return set()
-    rewritten = [row for commit in new if commit.written < began // 10**9 for row in commit.rows]
-    before = _contents_before(kb, words, paths, {commit.oid for commit in new}) if rewritten else set()
-    written = {row for commit in new if commit.written >= began // 10**9 for row in commit.rows}
-    return written | {row for row in rewritten if row not in before}
+    words = [*words, seen.now.head, *since, "--not", "--remotes"]
+    made = [commit for commit in _commits(kb, [*words, "--", *paths]) if not commit.is_kbs]
+    start = began // 10**9
+    written = {row for commit in made if min(commit.when, commit.written) >= start for row in commit.rows}
+    rewritten = [commit for commit in made if commit.when >= start > commit.written]
+    if any(commit.when < start for commit in made):  # of a branch that was there before, or made to look so
+        others = [f"--exclude={seen.now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
+        rewritten += [
+            one for one in _commits(kb, [*words, *others, "--", *paths]) if one.when < start and not one.is_kbs
+        ]
+    if not rewritten:
+        return written
+    before = _contents_before(kb, paths, {commit.oid for commit in rewritten})
+    return written | {row for commit in rewritten for row in commit.rows if row not in before}
 
 
 class _Commit(NamedTuple):
@@ -338,10 +347,9 @@ class _Commit(NamedTuple):
     rows: tuple[tuple[str, str], ...]
 
 
-def _contents_before(
-    kb: KnowledgeBase, words: Sequence[str], paths: Sequence[str], without: set[str]
-) -> set[tuple[str, str]]:
-    found = _commits(kb, [*words, "-n", "5000", "--all", "--reflog", "--", *paths])
+def _contents_before(kb: KnowledgeBase, paths: Sequence[str], without: set[str]) -> set[tuple[str, str]]:
+    """Return path and content that other commits have brought, on whatever branch, or before they were rewritten."""
+    found = _commits(kb, [*_LOG, "-n", "5000", "--all", "--reflog", "--", *paths])
     return {row for commit in found if commit.oid not in without for row in commit.rows}
 
 

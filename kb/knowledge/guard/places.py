@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kb.guarding.shell import UNKNOWN
 from kb.guarding.touched import Place
@@ -62,6 +62,14 @@ def grounds(kb: KnowledgeBase, folder: str) -> Grounds:
     return Grounds(kb.root, here, project, bank, kb.environment.get("HOME", ""))
 
 
+def real_path(path: str) -> str:
+    """Return where *path* leads; the path itself where that may not be asked, as in another user's `/proc/1/cwd`."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.abspath(path.replace("\0", ""))
+
+
 def meant(place: Place, ground: Grounds) -> list[str]:
     """Return the paths that *place* stands for, absolute, links not yet followed; none where that is not known."""
     found = []
@@ -93,14 +101,19 @@ def _home(path: str, ground: Grounds) -> str:
     return ground.home + path[1:] if ground.home and (path == "~" or path.startswith("~/")) else path
 
 
-def _unbraced(path: str) -> Iterator[str]:
-    """Yield what the braces in *path* (`{a,b}`) stand for."""
-    braces = _BRACES.search(path)
-    if not braces:
-        yield path
-        return
-    for word in braces.group(1).split(",")[:50]:
-        yield from _unbraced(path[: braces.start()] + word + path[braces.end() :])
+def _unbraced(path: str) -> list[str]:
+    """Return what the braces in *path* (`{a,b}`) stand for; the path itself where that is more than 64 paths."""
+    found = [path]
+    while any(_BRACES.search(one) for one in found):
+        longer = []
+        for one in found:
+            braces = _BRACES.search(one)
+            words = braces.group(1).split(",") if braces else [""]
+            longer += [one[: braces.start()] + word + one[braces.end() :] if braces else one for word in words]
+        if len(longer) > 64:
+            return [path]
+        found = longer
+    return found
 
 
 def _globbed(pattern: str, ground: Grounds) -> list[str]:
@@ -119,33 +132,25 @@ def _above(pattern: str) -> str:
     return pattern.partition("**")[0].rpartition("/")[0] or "/"
 
 
-def whose(path: str, ground: Grounds, *, whole: bool = False, named: str = "") -> str:
+def whose(path: str, ground: Grounds, *, whole: bool = False, some: bool = False) -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
     Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant,
-    or what has a name of the pattern *named*.
+    *some*: what a filter lets through of it, so that a folder above the records says nothing.
     """
     if "**" in path and not os.path.lexists(path):
-        return whose(_above(path), ground, whole=True, named=os.path.basename(path))
+        path, whole = _above(path), False
     folder, name = os.path.split(path.rstrip("/"))
-    itself = os.path.join(os.path.realpath(folder), name if name not in (".", "..") else "")
-    for real in {os.path.realpath(path), itself}:
+    itself = os.path.join(real_path(folder), name if name not in (".", "..") else "")
+    for real in {real_path(path), itself}:
         for top, what in ground.kept:
-            below = whole and os.path.isdir(real) and inside(top, real)
-            if inside(real, top) or (below and (not named or _has_named(real, top, named))):
+            is_named = not some or inside(real, os.path.join(ground.root, CONTENT))
+            below = whole and is_named and os.path.isdir(real) and inside(top, real)
+            if inside(real, top) or below:
                 return what
         if BANK in real.casefold().split("/") and _has_bank(real):
             return "bank"
     return "record" if _other_name(path, ground) else ""
-
-
-def _has_named(path: str, top: str, named: str) -> bool:
-    """Tell whether something in *top*, or on the way from *path* to it, has a name of the pattern *named*."""
-    from fnmatch import fnmatchcase
-
-    names = os.path.relpath(top, path).split(os.sep)
-    names += [name for _, folders, files in os.walk(top) for name in (*folders, *files)]
-    return any(fnmatchcase(name.casefold(), named.casefold()) for name in names)
 
 
 def _has_bank(path: str) -> bool:
@@ -206,7 +211,7 @@ def in_project(paths: Sequence[str], ground: Grounds) -> list[str]:
     """Return those of *paths* that stand in the project, relative to its top; folders keep their slash."""
     found = []
     for path in paths:
-        real = os.path.realpath(path)
+        real = real_path(path)
         if inside(real, ground.project) and real != ground.project:
             found.append(os.path.relpath(real, ground.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
     return list(dict.fromkeys(found))

@@ -14,8 +14,8 @@ from kb.guarding.risk import PATTERNS, Level, Risk, level, text_of
 from kb.guarding.touched import Call, Place, patched
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
-from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, whose
-from kb.patterns import DOTALL, IGNORECASE, regex
+from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, real_path, whose
+from kb.patterns import regex
 from kb.record import GLOBAL, Status
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -30,12 +30,6 @@ _LARGEST = 2_000_000
 """Bytes of a patch that are read."""
 _ASKED_ABOUT = 20
 """Paths of one call for which constraints are looked up."""
-_CHANGES = regex(
-    r"\.?write|append|unlink|\bremove|\brename|replace\(|rmtree|truncate|\bcopy\w*\(|\bmove\w*\(|delete|\bmv\b|\brm\b|>|"
-    r"open\([^)]*,\s*(?:mode\s*=\s*)?['\"][rwaxb+]*[wax+]|open\(.{0,20}['\"]\s*[>+]",
-    IGNORECASE | DOTALL,
-)
-"""What a program that changes files says."""
 _WORDS = regex(r"[^\W\d_]{3,}")
 _COMMON = frozenset(["src", "lib", "app", "index", "main", "test", "tests", "json", "init"])
 
@@ -98,7 +92,7 @@ def _remember(call: Call, ground: Grounds, log: Log) -> None:
     """Remember what *call* reads of the memory, by its real path (MBANK-30)."""
     for place in call.reads:
         for path in meant(place, ground):
-            real = os.path.realpath(path)
+            real = real_path(path)
             if any(inside(real, top) for top in ground.memory):
                 log.add(READ, real)
     for word in call.asked:
@@ -121,7 +115,7 @@ def _step(kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: S
     """Return how the memory is to be read; None where it has been, or where there is none."""
     reads = log.here(READ)
     if wanted := _wanted(kb, ground, settings):
-        if any(inside(os.path.realpath(path), read) for path in wanted for read in reads if os.path.isfile(read)):
+        if any(inside(real_path(path), read) for path in wanted for read in reads if os.path.isfile(read)):
             return None
         return say("read {path}", path=_short(wanted[0], ground))
     if reads or not kb.fresh(thorough=False).titles([kb.project(ground.folder), GLOBAL], 1):
@@ -174,13 +168,11 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
         if is_telling(place) and not is_free:
             return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
         for path in meant(place, ground):
-            what = whose(path, ground, whole=place.whole, named=place.named)
+            what = whose(path, ground, whole=place.whole, some=place.some)
             if what and not (is_free and what != "state"):
                 return guard.kept(_short(path, ground), what).in_language(language)
             if not what and not is_free and changes_block(path, seen.tool, seen.given):
                 return guard.kept(_short(path, ground), "block").in_language(language)
-    if not is_free and (named := _named_by_script(call, ground)):
-        return guard.kept(named, "script").in_language(language)
     if call.decides:
         return guard.decides(call.decides).in_language(language)
     return _settings_asked(kb, call, ground)
@@ -192,37 +184,9 @@ def _settings_asked(kb: KnowledgeBase, call: Call, ground: Grounds) -> Decision:
     own = {os.path.join(kb.root, name) for name in (FILE, RISK_FILE)}
     for place in call.writes:
         for path in meant(place, ground):
-            if os.path.realpath(path) in own:
+            if real_path(path) in own:
                 return guard.settings(os.path.basename(path)).in_language(kb.config.language)
     return Decision()
-
-
-def _named_by_script(call: Call, ground: Grounds) -> str:
-    """Return the folder only kb writes that a program names which changes files; "" for none."""
-    for text in call.scripts:
-        if not _CHANGES.search(text):
-            continue
-        spelled = text.replace("\\", "/").casefold()
-        for top, _ in ground.kept:
-            short = os.path.relpath(top, ground.root if inside(top, ground.root) else ground.project).replace(
-                os.sep, "/"
-            )
-            names = {top.casefold(), short.casefold(), short.casefold().replace("/", "', '"),
-                     short.casefold().replace("/", '", "')}  # fmt: skip
-            if any(_stands_in(name, spelled) for name in names):
-                return short
-    return ""
-
-
-def _stands_in(name: str, text: str) -> bool:
-    """Tell whether *name* stands in *text* as a whole word of a path."""
-    at = text.find(name)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
-        if not (before.isalnum() or before in ("-", "_", ".")) and not (after.isalnum() or after in ("-", "_")):
-            return True
-        at = text.find(name, at + 1)
-    return False
 
 
 # -- what should have been read, and what holds --------------------------------------------------------

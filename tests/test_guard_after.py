@@ -1,0 +1,288 @@
+"""The guard after a call: what really changed in the files that only kb writes, and what is done about it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import git
+from test_guard import ENDS, REST, add
+
+from kb import snapshot
+from kb.decision import Decision
+from kb.hosts.events import answered
+from kb.hosts.quick import says_nothing
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.guard import outside
+from kb.knowledge.make import make
+
+WORDS = "PostgreSQL keeps the orders."
+
+
+class Agent:
+    """An agent with a shell, in a repository with a knowledge base in it."""
+
+    def __init__(self, folder: Path, mode: str) -> None:
+        self.folder, self.mode = folder, mode
+        self.record = Path()
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "MEMORY_BANK_GUARD_MODE": self.mode}
+
+    def hook(self, event: str, command: str = "", session: str = "s1", **more: Any) -> Decision:
+        payload = {"session_id": session, "cwd": str(self.folder), "tool_name": "Bash",
+                   "tool_input": {"command": command}, "tool_response": "", **more}  # fmt: skip
+        if says_nothing(event, payload, str(self.folder)):
+            return Decision()
+        before = dict(os.environ)
+        os.environ.update(self.environment())
+        try:
+            return answered(event, payload, str(self.folder))
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def run(self, command: str) -> None:
+        subprocess.run(["bash", "-c", command], cwd=self.folder, capture_output=True, check=False)
+
+    def does(self, command: str, session: str = "s1") -> Decision:
+        """Make a call as a host does; what is said before it is not looked at."""
+        self.hook("PreToolUse", command, session)
+        self.run(command)
+        return self.hook("PostToolUse", command, session)
+
+    def text(self) -> str:
+        return self.record.read_text(encoding="utf-8")
+
+    def branches(self) -> list[str]:
+        return [row.strip("* ") for row in git(self.folder, "branch", "--list", "kb/review/*").splitlines()]
+
+
+def agent_in(folder: Path, mode: str) -> Agent:
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "README.md").write_text("PostgreSQL\n")
+    (folder / "notes.md").write_text("PostgreSQL\n")
+    (folder / "memory-bank").mkdir()
+    (folder / "memory-bank/MEMORY.md").write_text("PostgreSQL\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "Begin")
+    made, _ = make(str(folder), os.environ, inside=True)
+    agent = Agent(folder, mode)
+    with made as kb:
+        verdict = add(kb, "decision", "Use PostgreSQL for orders", decision=WORDS, **REST)
+        agent.record = folder / verdict.path
+        outside.look(kb, str(folder))
+    agent.does("cat memory-bank/MEMORY.md")
+    return agent
+
+
+@pytest.fixture
+def warned(tmp_path: Path) -> Agent:
+    return agent_in(tmp_path / "shop", "warn")
+
+
+@pytest.fixture
+def blocked(tmp_path: Path) -> Agent:
+    return agent_in(tmp_path / "shop", "block")
+
+
+REPLACE = "git ls-files '*.md' | xargs sed -i s/PostgreSQL/MySQL/g"
+
+
+def test_a_change_that_no_command_line_tells_is_named_once_and_left(warned: Agent) -> None:
+    said = warned.does(REPLACE)
+    assert warned.record.name in said.context and "kb write" in said.context and said.message == ""
+    assert "MySQL" in warned.text()
+    assert warned.does("true") == Decision(), "once for a change"
+    assert warned.does(f"git restore {warned.record}") == Decision(), "what was named may be taken back"
+
+
+def test_a_change_is_set_aside_whole_and_the_files_are_as_they_were(blocked: Agent) -> None:
+    before = blocked.text()
+    said = blocked.does(REPLACE)
+    assert blocked.text() == before and (blocked.folder / "README.md").read_text() == "MySQL\n"
+    [branch] = blocked.branches()
+    assert branch in said.context and branch in said.message
+    assert "MySQL" in git(blocked.folder, "show", f"{branch}:{blocked.record.relative_to(blocked.folder)}")
+    assert "MySQL" in git(blocked.folder, "show", f"{branch}:memory-bank/MEMORY.md")
+    assert git(blocked.folder, "status", "--short", "content", "memory-bank") == ""
+    with KnowledgeBase(str(blocked.folder), os.environ) as kb:
+        [review] = kb.reviews()
+        assert review.branch == branch and review.against == ("D001",)
+        assert "MySQL" in kb.sides(branch).diff
+        assert kb.accept(branch).verdict in ("created", "updated")
+    assert "MySQL" in blocked.text()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm -r $(ls -d cont*)", "git rm -rq $(ls -d cont*)", "mv cont* elsewhere",
+     "for f in $(git ls-files '*.md'); do ln -sf /etc/hostname $f; done", "git ls-files -z '*.md' | xargs -0 gzip",
+     REPLACE + " && git commit -qam 'Rename the database'",
+     "git ls-files '*.md' | xargs sed -i s/PostgreSQL/MySQL/g && git add -A"],
+    ids=["rm", "git rm", "mv", "link", "gzip", "commit", "stage"],
+)  # fmt: skip
+def test_records_come_back_whatever_was_done_to_them(blocked: Agent, command: str) -> None:
+    before = blocked.text()
+    assert blocked.does(command).context
+    assert blocked.text() == before and not blocked.record.is_symlink()
+    assert len(blocked.branches()) == 1
+
+
+def test_a_file_that_an_agent_has_made_among_records_goes_and_is_kept(blocked: Agent) -> None:
+    blocked.does("d=$(ls -d cont*); echo new > $d/anchors/global/D002-new.md")
+    assert not (blocked.record.parent / "D002-new.md").exists()
+    assert git(blocked.folder, "show", f"{blocked.branches()[0]}:content/anchors/global/D002-new.md") == "new\n"
+
+
+def test_a_persons_uncommitted_text_is_what_is_put_back(blocked: Agent) -> None:
+    blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
+    mine = blocked.text()
+    blocked.does(REPLACE)
+    assert blocked.text() == mine
+
+
+@pytest.mark.parametrize("mode", ["warn", "block"])
+@pytest.mark.parametrize(
+    "command", ["git checkout -- .", "git checkout .", "git restore .", "git restore content", "git reset -q --hard",
+                "git stash -q"],
+)  # fmt: skip
+def test_text_that_git_throws_away_is_kept_and_comes_back_by_the_command_that_is_named(
+    tmp_path: Path, mode: str, command: str
+) -> None:
+    agent = agent_in(tmp_path / "shop", mode)
+    agent.record.write_text(agent.text() + "\nWritten by a person.\n")
+    mine = agent.text()
+    said = agent.does(command)
+    assert said.message and said.message in said.context
+    agent.run(said.message.partition("It comes back with: ")[2])
+    assert agent.text() == mine
+
+
+def test_what_is_stashed_and_popped_is_no_change(warned: Agent) -> None:
+    warned.record.write_text(warned.text() + "\nWritten by a person.\n")
+    assert warned.does("git stash -q").context
+    assert warned.does("git stash pop -q") == Decision()
+    assert warned.does("git stash -q; git stash pop -q") == Decision()
+
+
+@pytest.mark.parametrize("command", ["git checkout -q HEAD~1", "git reset -q --hard HEAD~1", "git switch -q -d HEAD~1"])
+def test_a_record_that_another_commit_has_not_is_named_and_git_keeps_its_way(blocked: Agent, command: str) -> None:
+    said = blocked.does(command)
+    assert blocked.record.name in said.context and "are gone" in said.context and not blocked.branches()
+    assert not blocked.record.exists()
+
+
+def test_a_moved_head_is_no_change(blocked: Agent) -> None:
+    for command in ("git switch -qc topic", "echo x > a.txt; git add a.txt; git commit -qm A", "git switch -q main",
+                    "git merge -q --no-edit topic", "git commit -q --allow-empty -m E", "git rebase -q HEAD~1",
+                    "git commit -q --amend -m F"):  # fmt: skip
+        assert blocked.does(command) == Decision(), command
+
+
+def test_what_kb_itself_or_a_remote_brings_is_no_change(blocked: Agent, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", str(blocked.folder), "other")
+    with KnowledgeBase(str(tmp_path / "other"), os.environ) as kb:
+        add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    pulled = f"git pull -q --no-rebase --no-edit {tmp_path / 'other'} main"
+    assert blocked.does(pulled) == Decision()
+    assert len(list(blocked.record.parent.glob("D*.md"))) == 2
+    blocked.hook("PreToolUse", "kb write -")
+    with KnowledgeBase(str(blocked.folder), os.environ) as kb:
+        add(
+            kb, "constraint", "Amounts are integer cents everywhere", decision="Amounts are integers, in cents.", **REST
+        )
+    assert blocked.hook("PostToolUse", "kb write -") == Decision()
+    assert len(list(blocked.record.parent.glob("*.md"))) == 3
+
+
+def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> None:
+    blocked.does("true")
+    blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
+    mine = blocked.text()
+    assert blocked.does("true") == Decision() and blocked.does("make test") == Decision()
+    assert blocked.text() == mine and not blocked.branches()
+
+
+@pytest.mark.parametrize("mode", ["warn", "block"])
+@pytest.mark.parametrize(
+    "command",
+    ["python3 - <<E\nopen('kb.toml', 'a').write('guard = \"off\"')\nE", "python3 -c \"open('risk' + '.yaml','w')\""],
+)
+def test_settings_are_put_back_however_they_were_changed(tmp_path: Path, mode: str, command: str) -> None:
+    agent = agent_in(tmp_path / "shop", mode)
+    before = (agent.folder / "kb.toml").read_text()
+    said = agent.does(command)
+    assert (agent.folder / "kb.toml").read_text() == before and not (agent.folder / "risk.yaml").exists()
+    assert "ask the person" in said.context and len(agent.branches()) == 1
+
+
+def test_settings_that_a_person_was_asked_about_stay_as_the_call_left_them(blocked: Agent) -> None:
+    command = "echo '# mine' >> kb.toml"
+    assert blocked.hook("PreToolUse", command).permission == "ask"
+    blocked.run(command)
+    assert blocked.hook("PostToolUse", command) == Decision()
+    assert (blocked.folder / "kb.toml").read_text().endswith("# mine\n")
+
+
+def test_a_call_that_no_event_ended_is_looked_at_with_the_next(blocked: Agent) -> None:
+    before = blocked.text()
+    blocked.hook("PreToolUse", REPLACE)
+    blocked.run(REPLACE)
+    assert blocked.branches() == []
+    assert "put back" in blocked.hook("PreToolUse", "true").context and blocked.text() == before
+    blocked.hook("PreToolUse", REPLACE)
+    blocked.run(REPLACE)
+    said = blocked.hook("Stop", transcript_path="")
+    assert "put back" in said.message and blocked.text() == before
+    assert "put back" in blocked.hook("UserPromptSubmit", prompt="go on").context, "the agent hears it as well"
+
+
+def test_off_and_direct_compare_nothing(tmp_path: Path) -> None:
+    agent = agent_in(tmp_path / "shop", "off")
+    assert agent.does(REPLACE) == Decision() and "MySQL" in agent.text()
+    agent.mode = "block"
+    (agent.folder / "kb.toml").write_text('writer = "direct"\n')
+    agent.does("true")
+    assert agent.does(REPLACE.replace("PostgreSQL", "MySQL").replace("MySQL/g", "Oracle/g")) == Decision()
+    assert "Oracle" in agent.text()
+
+
+def test_in_a_large_base_every_file_is_looked_at_by_the_end_of_the_turn(
+    blocked: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "MOST", 1)
+    for number in range(5):
+        blocked.record.with_name(f"D10{number}-more.md").write_text(blocked.text())
+    git(blocked.folder, "add", ".")
+    git(blocked.folder, "commit", "-qm", "More")
+    blocked.does("true")
+    blocked.hook("PreToolUse", "make format")
+    with blocked.record.open("r+") as file:  # in place: no folder shows it
+        file.write("+")
+    told = blocked.hook("PostToolUse", "make format").context  # by chance
+    told += blocked.hook("Stop", transcript_path="").message
+    told += blocked.hook("UserPromptSubmit", prompt="go on").context
+    assert blocked.record.name in told
+
+
+def test_a_snapshot_of_another_clone_is_not_believed(blocked: Agent) -> None:
+    file = Path(snapshot.file_of(str(blocked.folder)))
+    file.write_bytes(b"1" + file.read_bytes())
+    assert snapshot.load(str(blocked.folder)) is None
+    assert not snapshot.is_unchanged(str(blocked.folder), str(blocked.folder))
+    blocked.does("true")
+    assert snapshot.is_unchanged(str(blocked.folder), str(blocked.folder))
+
+
+def test_a_look_that_fails_stops_nobody_and_is_kept_for_doctor(blocked: Agent) -> None:
+    blocked.hook("PreToolUse", REPLACE)
+    blocked.run(REPLACE)
+    (blocked.folder / ".git/HEAD").rename(blocked.folder / ".git/HEAD.away")
+    assert blocked.hook("PostToolUse", REPLACE) == Decision()
+    (blocked.folder / ".git/HEAD.away").rename(blocked.folder / ".git/HEAD")
+    kept = [json.loads(row) for row in (blocked.folder / ".kb/log").read_text().splitlines()]
+    assert any("guard" in row["event"] for row in kept)
