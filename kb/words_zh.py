@@ -1619,7 +1619,7 @@ SESSIONS: dict[str, str] = {
         "会话以 {form} 形态显示，直到上下文使用情况需要另一种形态"
     ),
     # phrases
-    "kb: the session is archived: content/sessions/{name}; go on with it any time: 继续{name}": (
+    "kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}": (
         "kb：会话已存档：content/sessions/{name}；随时可以继续：继续{name}"
     ),
     "kb: no session is archived yet": "kb：还没有归档的会话",
@@ -1634,13 +1634,16 @@ SESSIONS: dict[str, str] = {
     "nothing has to be finished in haste.": (
         "kb：上下文已用 {percent}%，还剩约 {left} Tokens。空间足够：请继续细致工作，不必仓促收尾。"
     ),
+    "the window of {model} is not known, so no light is lit; set context_window or context_windows in kb.toml": (
+        "不知道 {model} 的窗口大小，因此不亮灯；请在 kb.toml 中设置 context_window 或 context_windows"
+    ),
     "kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); a copy to go on with: "
     "kb prune {transcript} --out FILE": (
         "kb：上下文已用 {percent}%；修剪可节约约 {saved} Tokens（{path}）；生成修剪后的副本："
         "kb prune {transcript} --out FILE"
     ),
     "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
-    "compact form after the next compaction), or begin a new one and say: 继续{name}": (
+    "compact form after the next compaction), or begin a new one and say: continue {name}": (
         "kb：上下文接近上限，已自动存档为 {name}。你可以：继续当前会话（我会使用压缩上下文）；"
         "或开始新会话，说“继续{name}”，我会加载存档"
     ),

@@ -144,7 +144,7 @@ def test_each_phrase_does_its_work_when_it_is_the_prompt(root: Path, path: str) 
     assert "no session is archived yet" in prompt(root, path, "加载上下文").context
     told = prompt(root, path, "存档一下").message
     [folder] = archives(root)
-    assert f"继续{folder.name}" in told and (folder / "expanded.md").exists()
+    assert f"continue {folder.name}" in told and (folder / "expanded.md").exists()
     loaded = prompt(root, path, "加载上下文！").context
     assert troubles(loaded.partition("\n→")[0])[0] == "compact" and str(folder / "normal.md") in loaded
     assert "| Deduplication | 2 repeated reads |" in prompt(root, path, "修剪上下文").message

@@ -11,8 +11,10 @@ from sessions import Session, numbered
 
 from kb.decision import Decision
 from kb.hosts import events
+from kb.hosts.quick import says_nothing
 from kb.knowledge import KnowledgeBase
 from kb.sessions.usage import Usage, band, usage_in, window_of
+from kb.sessions.windows import Window, find_window
 
 # -- bands -----------------------------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ def test_above_95_percent_the_session_is_archived_and_the_person_told_how_to_go_
     [name] = agent.archives()
     text = (agent.root / "content" / "sessions" / name / "dcp-report.md").read_text()
     assert "**Trigger**: before archiving" in text and "| Deduplication | 2 repeated reads |" in text
-    assert f"继续{name}" in told.message and name in told.context
+    assert f"continue {name}" in told.message and name in told.context
     assert agent.prompt(97) == Decision() and agent.archives() == [name]
 
 
@@ -161,6 +163,125 @@ def test_a_session_that_works_alone_hears_of_its_context_at_a_tool_call(agent: A
     assert "71% of the context" in agent.prompt(71, "PostToolUse", **more).context
     assert agent.prompt(72, "PostToolUse", **more) == Decision()
     assert agent.prompt(97, "PreToolUse", **more) == Decision() and agent.archives() == []
+
+
+def test_at_the_end_of_a_turn_what_the_agent_is_to_hear_waits_for_the_next(agent: Agent) -> None:
+    assert agent.prompt(75, "Stop") == Decision()
+    assert "75% of the context" in agent.prompt(75).context
+    assert agent.prompt(76, "Stop") == agent.prompt(76) == Decision()
+
+
+def test_the_agent_hears_of_the_archive_that_was_made_at_the_end_of_a_turn(agent: Agent) -> None:
+    told = agent.prompt(96, "Stop")
+    [name] = agent.archives()
+    assert name in told.message and not told.context
+    assert name in agent.prompt(96).context
+    assert agent.prompt(97) == agent.prompt(97, "Stop") == Decision()
+
+
+def test_one_compaction_makes_one_archive(agent: Agent) -> None:
+    agent.prompt(96)
+    [name] = agent.archives()
+    agent.prompt(98, "PreCompact", trigger="auto")
+    assert agent.archives() == [name]
+    agent.prompt(60)
+    agent.prompt(80, "PreCompact", trigger="auto")
+    assert len(agent.archives()) == 2, "the next compaction has an archive of its own"
+    assert agent.prompt(96).message and len(agent.archives()) == 3
+
+
+MODELS_OF_TODAY = [
+    ("claude-opus-5-5", 1_000_000), ("us.anthropic.claude-opus-5-v1:0", 1_000_000), ("gemini-2.5-pro", 1_048_576),
+    ("anthropic/claude-sonnet-5", 1_000_000), ("claude-sonnet-4@20250514", 200_000), ("gemini-3.1-pro", 1_048_576),
+    ("claude-3-5-haiku-latest", 200_000), ("claude-opus-4-5-20251101-v1:0", 200_000), ("claude-haiku-4-5", 200_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "tokens"), MODELS_OF_TODAY)
+def test_the_windows_of_todays_models_are_known(model: str, tokens: int) -> None:
+    assert find_window(model) == Window(tokens)
+
+
+@pytest.mark.parametrize("model", ["", "claude-opus-9", "claude-opus-5-5x", "gpt-7", "fake-model", "gemini-1.0"])
+def test_another_model_is_not_guessed_from_its_name(model: str) -> None:
+    assert not find_window(model).is_known and find_window(model, (), 32_000) == Window(32_000)
+
+
+def lights(root: Path, path: Path, used: int, model: str) -> Decision:
+    session = Session()
+    session.step(used=used, model=model)
+    session.call("Bash", "log\n" * 1000, command="make")
+    payload = {"session_id": "s-1", "transcript_path": session.write(path), "prompt": "go on please", "cwd": str(root)}
+    return events.answered("UserPromptSubmit", payload, str(root))
+
+
+@pytest.mark.parametrize("used", [150_000, 175_000, 193_000])
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "gemini-2.5-pro", "some-new-model"])
+def test_no_light_is_lit_above_a_guess(root: Path, tmp_path: Path, used: int, model: str) -> None:
+    assert lights(root, tmp_path / "t.jsonl", used, model) == Decision()
+
+
+def test_more_tokens_than_the_window_is_another_window(root: Path, tmp_path: Path) -> None:
+    for used in (300_000, 190_000, 196_000):
+        assert lights(root, tmp_path / "t.jsonl", used, "claude-sonnet-4-5") == Decision()
+    assert run(root, "context", "usage", str(tmp_path / "t.jsonl")).out.startswith("🔴 98.0%"), "of what it says alone"
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop"])
+def test_a_small_transcript_may_fill_a_small_window(root: Path, tmp_path: Path, event: str) -> None:
+    (root / "kb.toml").write_text("context_window = 32000\n")
+    session = Session()
+    session.step(used=31_204, model="local")
+    payload = {"session_id": "s-1", "transcript_path": session.write(tmp_path / "t.jsonl"), "prompt": "go on please",
+               "cwd": str(root)}  # fmt: skip
+    told = events.answered(event, payload, str(root))
+    assert "the context is nearly full" in told.message
+    assert len(list((root / "content/sessions").glob("*-*"))) == 1
+
+
+def test_a_tool_call_is_looked_at_until_the_next_light_is_known_to_be_far(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    payload = {"session_id": "s-1", "transcript_path": str(path), "tool_name": "TodoWrite", "tool_input": {},
+               "cwd": str(root)}  # fmt: skip
+    session = Session()
+    session.step(used=60_000, model="claude-opus-5-5")
+    session.write(path)
+    assert not says_nothing("PreToolUse", payload, str(root)), "nobody has looked yet"
+    events.answered("PreToolUse", payload, str(root))
+    assert says_nothing("PreToolUse", payload, str(root))
+    session.call("Bash", "x" * 300_000, command="make")
+    session.write(path)
+    assert says_nothing("PreToolUse", payload, str(root)), "640,000 tokens are more bytes"
+    session.call("Bash", "x" * 50_000, command="make")
+    session.step(used=720_000, model="claude-opus-5-5")
+    session.write(path)
+    assert not says_nothing("PreToolUse", payload, str(root))
+    assert "72% of the context" in events.answered("PreToolUse", payload, str(root)).context
+
+
+@pytest.mark.parametrize("trigger", ["auto", "manual"])
+def test_a_compaction_tells_how_large_the_window_is(root: Path, tmp_path: Path, trigger: str) -> None:
+    about = {"trigger": trigger, "preTokens": 500_000, "postTokens": 3000}
+    row = json.dumps({"type": "system", "uuid": "x", "subtype": "compact_boundary", "compactMetadata": about}) + "\n"
+    session = Session()
+    session.step(used=440_000, model="some-new-model")
+    used = usage_in(row.encode() + session.data())
+    assert (used.window, used.is_known) == ((500_000, True) if trigger == "auto" else (1_000_000, False))
+    session.step(used=4000, model="claude-sonnet-4-5")
+    used = usage_in(row.encode() + session.data())
+    assert not used.is_known and used.window == 1_000_000
+
+
+def test_where_nothing_can_be_saved_nothing_is_said(root: Path, tmp_path: Path) -> None:
+    assert lights(root, tmp_path / "t.jsonl", 175_000, "claude-haiku-4-5") == Decision()
+    assert (root / ".kb/active/s-1/dcp-report.md").is_file()
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"lit": 7, "untold": 1, "held": "x", "until": []}', '{"lit": [7]}'])
+def test_damaged_lights_are_lit_anew(agent: Agent, damage: str) -> None:
+    agent.prompt(71)
+    (agent.root / ".kb/active/s-1/lights.json").write_text(damage)
+    assert "72% of the context" in agent.prompt(72).context
 
 
 def test_what_a_host_measured_goes_before_the_transcript(agent: Agent) -> None:

@@ -122,9 +122,14 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     path = "" if percent is not None else transcript or pruning.latest_transcript(kb)
     used, now = lights.measured(kb, path, percent=-1.0 if percent is None else percent, model=model)
     if as_json:
-        print_json({"percent": used.percent, "tokens": used.tokens, "window": used.window, "model": used.model,
+        print_json({"percent": used.percent, "tokens": used.tokens, "window": used.window,
+                    "window_known": used.is_known, "model": used.model,
                     "left": used.left, "band": now.name, "light": now.light, "form": now.form})  # fmt: skip
         return
     light = {"yellow": "⚠️ ", "orange": "🟠 ", "red": "🔴 "}.get(now.light, "")
     of = f" ({used.tokens:,} / {used.window:,})" if used.tokens else ""
     click.echo(f"{light}{used.percent:.1f}%{of}: {kb.words(_CALLS_FOR[now.name])}")
+    if used.tokens and not used.is_known:
+        model = used.model or "?"
+        warn(kb, say("the window of {model} is not known, so no light is lit; set context_window or context_windows "
+                     "in kb.toml", model=model))  # fmt: skip

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _MEASURED = frozenset({"context_usage_percent", "context_tokens"})
 """Fields of a payload in which a host tells how full the context is."""
-_SMALL = 100_000
-"""Bytes of a transcript below which no context calls for anything; then nothing is loaded to look."""
 _WISHES = ("详细说说", "简要概括", "存档一下", "加载上下文", "修剪上下文", "继续", "continue")
 """Words without which no prompt is a wish to kb itself; then nothing is loaded to look."""
 _LONGEST_WISH = 80
@@ -167,11 +165,17 @@ def subagent_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 
 def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
-    """Keep the session before the host forgets it: candidates, compact form, archive, session index."""
+    """Keep the session before the host forgets it: candidates, compact form, archive, session index.
+
+    Where the red light has just archived it, it is not archived again for the same compaction.
+    """
+    from kb.knowledge.session.lights import put_out
+
     path = _transcript(payload)
     if not _usable(kb, "PreCompact", path, needed=True):
         return Decision()
-    saved = kb.save_session(path, **_session(payload)._asdict())
+    is_archived = "red" in put_out(kb, _text(payload, "session_id"))
+    saved = kb.save_session(path, archive=not is_archived, **_session(payload)._asdict())
     return Decision(context=saved.compact, message=report(kb, saved.verdicts))
 
 
@@ -187,7 +191,7 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     answer = _last_answer(payload, agent)
     saved = kb.save_when_due(path, agent=agent, answer=answer, **_session(payload)._asdict()) if usable else None
     verdicts = saved.verdicts if saved else ()
-    lit = None if agent or not usable else _light(kb, payload)
+    lit = None if agent or not usable else _light(kb, payload, heard=False)
     asked = "" if agent else _proposed(kb, payload, verdicts)
     told = (changed.message, report(kb, verdicts), lit.message if lit else "", asked)
     return Decision(message="\n".join(filter(None, told)))
@@ -211,15 +215,17 @@ def _proposed(kb: KnowledgeBase, payload: Mapping[str, Any], verdicts: Sequence[
     return end(kb, whose.session, whose.folder, whose.host, verdicts)
 
 
-def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False) -> Lit | None:
+def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = False, heard: bool = True) -> Lit | None:
     """Do what the use of the context calls for, if anything; where that fails, the event is answered all the same."""
-    if not payload.keys() & _MEASURED and _size(_transcript(payload)) < _SMALL:
+    if not payload.keys() & _MEASURED and not _size(_transcript(payload)):
         return None
     from kb.knowledge.session import lights
 
     try:
-        return lights.lit(kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
-                          folder=_text(payload, "cwd"), host=_session(payload).host, only_told=only_told)  # fmt: skip
+        return lights.lit(
+            kb, _text(payload, "session_id"), _transcript(payload), percent=lights.told_by_host(payload),
+            folder=_text(payload, "cwd"), host=_session(payload).host, only_told=only_told, heard=heard,
+        )  # fmt: skip
     except (KbError, OSError) as error:
         remember_failure(kb.root, "context use", error)
         return None

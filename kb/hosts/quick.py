@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 
@@ -20,8 +21,6 @@ CHUNK, PATHS = 1000, 200
 """What the settings say where their file does not."""
 _LEAST = 4000
 """Bytes of a search's result below which no setting shortens it."""
-_LARGE = 400_000
-"""Bytes of a transcript below which no context is full to 70 %."""
 _NOT_BY_LINES = (".ipynb", ".pdf")
 """Files that a host reads by cells or pages."""
 _BLOCK, _BLOCKS = 1 << 20, 64
@@ -62,15 +61,17 @@ def _ended_unchanged(payload: Mapping[str, Any], root: str) -> bool:
 
 
 def _fills_up(payload: Mapping[str, Any], root: str) -> bool:
-    """Tell whether the context may be filling up and the session was not told so: by the size of its transcript."""
+    """Return whether the context may have reached a light: by the size of its transcript when it was looked at last."""
     path, session = payload.get("transcript_path"), payload.get("session_id")
     if not isinstance(path, str) or not isinstance(session, str):
         return False
     try:
-        large = os.stat(path).st_size > _LARGE
-    except (OSError, ValueError):
-        return False
-    return large and not os.path.exists(os.path.join(root, ".kb", "active", session, "lights.json"))
+        size = os.stat(path).st_size
+        with open(os.path.join(root, ".kb", "active", session, "lights.json"), encoding="utf-8") as file:
+            until = json.load(file)["until"]
+        return not isinstance(until, int) or size >= until
+    except (OSError, ValueError, KeyError, TypeError):
+        return os.path.exists(path)
 
 
 def _reads_much(payload: Mapping[str, Any], *, usual: bool) -> bool:

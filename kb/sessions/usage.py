@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.sessions import foreign
+from kb.sessions.windows import WINDOW, Window, enlarge, find_window
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
-
-WINDOW = 200_000
-"""Tokens of a context where nothing else is said."""
 
 
 class Band(NamedTuple):
@@ -47,6 +44,8 @@ class Usage(NamedTuple):
     """The line of the transcript that says so; 0 for none."""
     given: float = -1.0
     """The share in percent where somebody else measured it; -1: by the tokens."""
+    is_known: bool = False
+    """Whether the share is: measured by the host, or of a window that somebody names."""
 
     @property
     def percent(self) -> float:
@@ -65,18 +64,15 @@ def band(percent: float) -> Band:
     return held[-1] if held else BANDS[0]
 
 
-def window_of(model: str, windows: Sequence[str] = (), usual: int = WINDOW) -> int:
-    """Return the window of *model* in tokens: by the first of *windows* ("claude-*[1m]=1000000") that fits."""
-    for entry in windows:
-        pattern, _, size = entry.rpartition("=")
-        if size.strip().isdigit() and _fits(model, pattern.strip()):
-            return int(size)
-    return 1_000_000 if model.endswith("[1m]") else usual
+def band_of(used: Usage) -> Band:
+    """Return the band of what is *used*; without a window that somebody names there is no light to it."""
+    found = band(used.percent)
+    return found if used.is_known else found._replace(light="")
 
 
-def _fits(model: str, pattern: str) -> bool:
-    """Tell whether *pattern* names *model*; brackets stand for themselves, as they do in the names of models."""
-    return fnmatch.fnmatchcase(model, pattern.replace("[", "[[]"))
+def window_of(model: str, windows: Sequence[str] = (), usual: int = 0) -> int:
+    """Return the window of *model* in tokens, known or supposed (see `find_window`)."""
+    return find_window(model, windows, usual).tokens
 
 
 def context_tokens(record: Mapping[str, Any]) -> int:
@@ -93,22 +89,54 @@ def after_compaction(record: Mapping[str, Any]) -> int | None:
     """Return the tokens that a compaction left, 0 where *record* does not say; None for another record."""
     if record.get("subtype") != "compact_boundary":
         return None
+    return _count(_about_compaction(record).get("postTokens"))
+
+
+def before_compaction(record: Mapping[str, Any]) -> tuple[int, bool]:
+    """Return how many tokens the context had before a compaction, and whether the host found it full by itself."""
+    about = _about_compaction(record)
+    return _count(about.get("preTokens")), about.get("trigger") == "auto"
+
+
+def _about_compaction(record: Mapping[str, Any]) -> Mapping[str, Any]:
     about = record.get("compactMetadata")
-    left = about.get("postTokens") if isinstance(about, dict) else None
-    return left if isinstance(left, int) and left > 0 else 0
+    return about if isinstance(about, dict) else {}
 
 
-def usage_in(data: bytes, windows: Sequence[str] = (), usual: int = WINDOW) -> Usage:
-    """Return how full the context was at the end of the transcript *data*, of which the beginning may be missing."""
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def usage_in(data: bytes, windows: Sequence[str] = (), usual: int = 0, held: int = 0) -> Usage:
+    """Return how full the context was at the end of the transcript *data*, of which the beginning may be missing.
+
+    *held*: so many tokens the context has had before, as far as is known.
+    """
     for number, record in _from_the_end(data):
         left = after_compaction(record)
         tokens = left if left is not None else 0 if record.get("isSidechain") is True else context_tokens(record)
         if left is not None or tokens:
             message = (record.get("message") or {}) if left is None else {}
-            model, told = str(message.get("model") or ""), (message.get("usage") or {}).get("context_window")
-            window = told if isinstance(told, int) and told > 0 else window_of(model, windows, usual)
-            return Usage(tokens, window, model, number)
-    return Usage(0, usual)
+            model, told = str(message.get("model") or ""), _count((message.get("usage") or {}).get("context_window"))
+            window = Window(told) if told else find_window(model, windows, usual)
+            window = enlarge(learn_window(window, data), max(tokens, held))
+            return Usage(tokens, window.tokens, model, number, is_known=window.is_known)
+    return Usage(0, usual or WINDOW, is_known=bool(usual))
+
+
+def learn_window(window: Window, data: bytes) -> Window:
+    """Return *window* with what the last compaction in *data* tells of it.
+
+    Where the host compacts by itself it takes the context for full: that is the window where nobody names another. A
+    window is never smaller than what it has held.
+    """
+    at = data.rfind(b'"compact_boundary"')
+    if at < 0:
+        return window
+    held, is_full = before_compaction(_record(data[data.rfind(b"\n", 0, at) + 1 :].split(b"\n", 1)[0]))
+    if is_full and held and not window.is_known:
+        return Window(held)
+    return enlarge(window, held)
 
 
 _SAYS = (b'"usage"', b'"compact_boundary"', b'"token_count"', b'"compacted"', b'"tokens"', b'"compaction"')

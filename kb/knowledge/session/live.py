@@ -11,6 +11,7 @@ from kb.sessions.dcp import Dcp
 from kb.sessions.strategies import Cut, Guards, max_output
 from kb.sessions.truncation import ranked, shortened
 from kb.sessions.usage import Usage, usage_in
+from kb.sessions.windows import WINDOW
 from kb.text import tokens
 from kb.tools import OPENCODE, hosts_own
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -157,6 +158,6 @@ def _known(kb: KnowledgeBase, transcript: str) -> tuple[Usage, str]:
     try:
         data = read_transcript(transcript, _TAIL) if transcript else b""
     except BadInput:
-        return Usage(window=usual), ""
+        return Usage(window=usual or WINDOW), ""
     prompts = [prompt for message in read(data).messages if (prompt := asked(message))]
     return usage_in(data, kb.config.context_windows, usual), prompts[-1] if prompts else ""

@@ -54,7 +54,7 @@ def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
 
 def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
     saved = kb.save_session(heard.transcript, session=heard.session, folder=folder, host=host, full=True)
-    told = say("kb: the session is archived: content/sessions/{name}; go on with it any time: 继续{name}",
+    told = say("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
                name=saved.archive)  # fmt: skip
     words = kb.words(told) if saved.archive else "\n".join(saved.notes)
     return Said(words, "\n".join((words, *saved.notes)) if saved.archive else words)

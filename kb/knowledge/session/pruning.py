@@ -13,7 +13,8 @@ from kb.sessions import dcp
 from kb.sessions.calls import History, history
 from kb.sessions.dcp import BadDcp, Dcp
 from kb.sessions.foreign import in_lines
-from kb.sessions.usage import WINDOW, Usage, window_of
+from kb.sessions.usage import Usage
+from kb.sessions.windows import enlarge, find_window
 from kb.store.files import within, write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -147,8 +148,9 @@ def of_history(
 
 def usage_of(session: History, percent: float, config: Config | None) -> Usage:
     """Return how full the context of *session* is: as the caller says (*percent*, -1 for nothing), or the host."""
-    usual, windows = (config.context_window, config.context_windows) if config else (WINDOW, ())
-    return Usage(session.tokens, window_of(session.model, windows, usual), session.model, given=percent)
+    usual, windows = (config.context_window, config.context_windows) if config else (0, ())
+    window = enlarge(find_window(session.model, windows, usual), session.tokens)
+    return Usage(session.tokens, window.tokens, session.model, given=percent, is_known=window.is_known)
 
 
 @contextmanager
