@@ -17,7 +17,7 @@ from kb.sessions.calls import History, history
 from kb.sessions.dcp import Dcp
 from kb.sessions.extract import candidates
 from kb.sessions.foreign import in_lines
-from kb.sessions.transcript import HUMAN, META, SUMMARY, Transcript, asked, read
+from kb.sessions.transcript import DELEGATED, HUMAN, META, SUMMARY, Transcript, asked, read
 from kb.sessions.usage import usage_in
 
 TASK = "Implement the order service / 实现订单服务"
@@ -135,8 +135,47 @@ def opencode(used: int = 1000) -> bytes:
     return json.dumps({"info": {"id": "oc-1", "directory": "/w/shop"}, "messages": opencode_messages(used)}).encode()
 
 
+def copilot(used: int = 1000) -> bytes:
+    def event(kind: str, agent: str = "", **data: Any) -> dict[str, Any]:
+        about = {"agentId": agent} if agent else {}
+        return {"type": kind, "data": data, "id": "e", "timestamp": TIME, "parentId": None, **about}
+
+    def call(number: int, name: str, **given: Any) -> dict[str, Any]:
+        return {"toolCallId": f"c{number}", "name": name, "arguments": given, "type": "function"}
+
+    def done(number: int, **more: Any) -> dict[str, Any]:
+        return event("tool.execution_complete", toolCallId=f"c{number}", **more)
+
+    def usage(tokens: int, agent: str = "") -> dict[str, Any]:
+        held = {"model": "gpt-5", "inputTokens": tokens, "outputTokens": 3, "maxPromptTokens": 128_000}
+        return event("session.usage_record", agent, usage=held)
+
+    context = {"cwd": "/w/shop", "gitRoot": "/w/shop", "branch": "main"}
+    calls = [call(2, "create", path="shop/order.py", file_text="class Order: ..."),
+             call(3, "edit", path="shop/api.py", old_str="a", new_str="b"),
+             call(4, "task", agent_type="explore", prompt="find the model")]  # fmt: skip
+    return line(
+        event("session.start", sessionId="cp-1", version=1, context=context, startTime=TIME),
+        event("hook.start", hookType="sessionStart", input={"initialPrompt": TASK}),
+        event("user.message", content=TASK, transformedContent=f"<current_datetime>{TIME}</current_datetime>{TASK}"),
+        event("system.message", role="system", content="You are the GitHub Copilot CLI."),
+        event("assistant.turn_start", turnId="0"), event("assistant.message", content=EN, model="gpt-5"),
+        event("assistant.message", content=ZH, toolRequests=[call(1, "bash", command="make")]),
+        event("tool.execution_start", toolCallId="c1", toolName="bash", arguments={"command": "make"}),
+        event("permission.requested", requestId="r"),
+        done(1, success=True, result={"content": "broken"}, shellExecution={"exitCode": 2}),
+        event("assistant.message", content="", toolRequests=calls),
+        done(2, success=True, result={"content": "ok"}), done(3, success=False, error={"message": "No match found"}),
+        usage(used), event("subagent.started", "a1", agentName="explore"),
+        event("user.message", "a1", content="find the model", source="agent-cp-1"), usage(99_000, "a1"),
+        event("assistant.message", "a1", content="It is in shop/order.py."), done(4, success=True, result={}),
+        event("session.shutdown"), event("session.never_heard_of"),
+    )  # fmt: skip
+
+
 SESSIONS = {
     "codex": codex(),
+    "copilot": copilot(),
     "gemini": gemini(),
     "gemini lines": gemini_lines(),
     "cursor": cursor(),
@@ -162,13 +201,16 @@ def test_the_same_conversation_is_the_same_session(name: str) -> None:
     command, *edits = calls(session)[:3]
     assert command[0] == "Bash" and command[1].endswith("make")
     assert edits == [("Write", "shop/order.py"), ("Edit", "shop/api.py")]
-    (todos,) = [c.input["todos"] for m in session.messages for c in m.calls if c.name == "TodoWrite"]
-    assert [(todo["content"], todo["status"]) for todo in todos] == [tuple(step.values()) for step in PLAN]
+    plans = [c.input["todos"] for m in session.messages for c in m.calls if c.name == "TodoWrite"]
+    steps = [(todo["content"], todo["status"]) for plan in plans for todo in plan]
+    assert steps == ([] if name == "copilot" else [tuple(step.values()) for step in PLAN]), "Copilot keeps plans in SQL"
     if name != "cursor":
         assert session.session_id[3:] == "1" and session.cwd == "/w/shop" and session.started == TIME
         results = [result for message in session.messages for result in message.results]
         assert (results[0].text, results[0].is_error) == ("broken", True)
-        assert not any(result.is_error for result in results[1:])
+        assert [result.text for result in results[1:] if result.is_error] == (
+            ["No match found"] if name == "copilot" else []
+        )
 
 
 @EVERY
@@ -176,20 +218,44 @@ def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path
     path = tmp_path / "session"
     path.write_bytes(SESSIONS[name])
     told = form_of(kb, str(path), "compact").text
-    assert "Sanitizer" in told and "write the API" in told and "order service" in told
+    assert "Sanitizer" in told and "order service" in told
+    assert ("write the API" in told) == (name != "copilot")
     with path.open("rb") as file:
         made = history(in_lines(file))
     assert (made.host, made.prompts) == (name.split()[0], (TASK,))
-    assert [call.name for call in made.calls] == ["Bash", "Write", "Edit", "TodoWrite"]
+    assert [call.name for call in made.calls] == ["Bash", "Write", "Edit", "Agent" if name == "copilot" else "TodoWrite"]
     if name != "cursor":
         assert made.calls[0].failed and made.tokens == 1000
 
 
-@pytest.mark.parametrize("make", [codex, gemini, gemini_lines, opencode])
+@pytest.mark.parametrize("make", [codex, copilot, gemini, gemini_lines, opencode])
 def test_how_full_the_context_is(make: Any) -> None:
+    windows = {codex: 272_000, copilot: 128_000}
     for used in (1000, 136_000):
         found = usage_in(make(used))
-        assert found.tokens == used and found.window == (272_000 if make is codex else 200_000)
+        assert found.tokens == used and found.window == windows.get(make, 200_000)
+
+
+def test_what_a_sub_agent_of_copilot_does_is_no_word_of_the_person() -> None:
+    session = read(copilot())
+    assert [message.texts for message in session.messages if message.origin == DELEGATED] == [("find the model",)]
+    agents = [call.input["subagent_type"] for m in session.messages for call in m.calls if call.name == "Agent"]
+    assert agents == ["explore"]
+
+
+def test_a_compaction_of_copilot_tells_what_was_left() -> None:
+    told = {"preCompactionTokens": 136_000, "postCompactionTokens": 9000, "summaryContent": "so far: the shop"}
+    after = line({"type": "session.compaction_complete", "data": told, "id": "e", "timestamp": TIME, "parentId": "p"})
+    session = read(copilot(136_000) + after)
+    assert session.messages[-1].origin == SUMMARY and len(session.compactions) == 1
+    assert usage_in(copilot(136_000) + after).tokens == 9000
+
+
+def test_a_patch_in_copilot_is_the_changes_in_it() -> None:
+    patch = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n-a\n+b\n*** End Patch\n"
+    request = {"toolCallId": "c1", "name": "apply_patch", "arguments": patch}
+    said = {"type": "assistant.message", "data": {"content": "", "toolRequests": [request]}, "parentId": None}
+    assert calls(read(line(said))) == [("Write", "a.py"), ("Edit", "b.py")]
 
 
 def test_what_the_host_wrote_is_no_prompt() -> None:
@@ -209,11 +275,12 @@ def test_what_the_host_wrote_is_no_prompt() -> None:
 def test_unknown_records_are_counted_with_their_host() -> None:
     assert read(codex()).unknown == {"codex event_msg never_heard_of": 1}
     assert read(opencode()).unknown == {"opencode never_heard_of": 1}
+    assert read(copilot()).unknown == {"copilot session.never_heard_of": 1}
     assert read(line({"type": "new_thing", "payload": {}})).unknown == {"codex new_thing": 1}
     assert read(gemini()).unknown == read(gemini_lines()).unknown == read(cursor()).unknown == {}
 
 
-@pytest.mark.parametrize("name", ["codex", "gemini lines", "cursor"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "gemini lines", "cursor"])
 def test_what_comes_later_is_read_from_there(name: str) -> None:
     data = SESSIONS[name]
     whole = read(data)
@@ -221,6 +288,7 @@ def test_what_comes_later_is_read_from_there(name: str) -> None:
     more = {"codex": {"timestamp": TIME, "type": "response_item", "payload": {"type": "message", "role": "user",
                       "content": [{"type": "input_text", "text": "and then?"}]}},
             "gemini lines": {"id": "m7", "type": "user", "content": "and then?"},
+            "copilot": {"type": "user.message", "data": {"content": "and then?"}, "id": "e", "parentId": "d"},
             "cursor": {"role": "user", "message": {"content": "and then?"}}}[name]  # fmt: skip
     assert [asked(message) for message in read(data + line(more), whole.lines).messages] == ["and then?"]
 
@@ -274,7 +342,7 @@ def swapped(value: Any, strange: Any) -> Any:
             yield from ([*value[:number], deeper, *value[number + 1 :]] for deeper in swapped(one, strange))
 
 
-@pytest.mark.parametrize("name", ["codex", "gemini lines", "cursor"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "gemini lines", "cursor"])
 def test_values_of_another_type_are_passed_over(name: str) -> None:
     for row in SESSIONS[name].splitlines():
         for number, strange in enumerate(STRANGE):

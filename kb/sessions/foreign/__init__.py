@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 
-from kb.sessions.foreign import codex, cursor, gemini, opencode
+from kb.sessions.foreign import codex, copilot, cursor, gemini, opencode
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-FORMATS: tuple[ModuleType, ...] = (codex, cursor, gemini, opencode)
+FORMATS: tuple[ModuleType, ...] = (codex, copilot, cursor, gemini, opencode)
 HOST = "kb-host"
 """The key under which a translated record names its host."""
 _OWN = ("uuid", "parentUuid", "isSidechain")
