@@ -53,10 +53,11 @@ ANSWERS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "copilot": {
         "sessionStart": {"additionalContext": TEXT},
-        "userPromptSubmitted": {},
-        "preToolUse": {**_PERMISSION, "modifiedArgs": OBJECT},
+        "userPromptSubmitted": {"additionalContext": TEXT},
+        "preToolUse": {**_PERMISSION, "modifiedArgs": OBJECT, "additionalContext": TEXT},
         "postToolUse": {"modifiedResult": OBJECT, "additionalContext": TEXT},
         "agentStop": _BLOCK,
+        "subagentStart": {"additionalContext": TEXT},
         "subagentStop": _BLOCK,
         "preCompact": {},
         "sessionEnd": {},

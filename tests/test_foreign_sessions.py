@@ -223,7 +223,12 @@ def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path
     with path.open("rb") as file:
         made = history(in_lines(file))
     assert (made.host, made.prompts) == (name.split()[0], (TASK,))
-    assert [call.name for call in made.calls] == ["Bash", "Write", "Edit", "Agent" if name == "copilot" else "TodoWrite"]
+    assert [call.name for call in made.calls] == [
+        "Bash",
+        "Write",
+        "Edit",
+        "Agent" if name == "copilot" else "TodoWrite",
+    ]
     if name != "cursor":
         assert made.calls[0].failed and made.tokens == 1000
 

@@ -102,7 +102,7 @@ def test_only_the_events_that_are_wanted(environment: dict[str, str], tmp_path: 
     there("cursor", path, environment, "stop", "SessionStart")
     assert [hook.event for hook in install.hooks_in(module("cursor"), path)] == ["sessionStart", "stop"]
     with pytest.raises(UnknownId) as error:
-        install.wanted(module("copilot"), PROGRAM, ["userPromptSubmitted"])
+        install.wanted(module("copilot"), PROGRAM, ["subagentStop"])
     assert "preToolUse" in str(error.value.hint)
 
 

@@ -82,6 +82,10 @@ def _heard(word: str, host: ModuleType | None, name: str) -> int:
         return _nothing(host, event, f"the payload is not JSON: {error}")
     if not isinstance(given, dict):
         return _nothing(host, event, "the payload is not a JSON object")
+    if host is None and (guest := _guest(given)):
+        from kb.hosts import guest as host
+
+        name = guest
     payload = _ours(host, name, event, given) if host else given
     if payload is None:
         return _nothing(host, event, "", given)
@@ -90,6 +94,15 @@ def _heard(word: str, host: ModuleType | None, name: str) -> int:
     if root is None or says_nothing(event, payload, root):
         return _nothing(host, event, "", given)
     return _called(event, payload, root, host, given)
+
+
+def _guest(given: dict[str, object]) -> str:
+    """Return the program that runs Claude Code's hooks besides Claude Code, mostly ""."""
+    if "cursor_version" not in given and "COPILOT_CLI" not in os.environ:
+        return ""
+    from kb.hosts.guest import running
+
+    return running(given, os.environ)
 
 
 def _ours(host: ModuleType, name: str, event: str, given: dict[str, object]) -> dict[str, object] | None:

@@ -23,24 +23,30 @@ EVENTS: Mapping[str, str] = {
     "preToolUse": "PreToolUse",
     "postToolUse": "PostToolUse",
     "agentStop": "Stop",
+    "subagentStart": "SubagentStart",
     "subagentStop": "SubagentStop",
     "preCompact": "PreCompact",
     "sessionEnd": "SessionEnd",
 }
 TIMEOUTS: Mapping[str, int] = {
     "sessionStart": 60,
+    "userPromptSubmitted": 10,
     "preToolUse": 10,
     "postToolUse": 10,
     "agentStop": 60,
-    "subagentStop": 60,
+    "subagentStart": 10,
     "preCompact": 60,
     "sessionEnd": 10,
 }
-"""What is printed at userPromptSubmitted is thrown away, so kb does not ask for it."""
+"""What a sub-agent does stands in the session's own file, so at subagentStop there is nothing to read."""
 MATCHERS: Mapping[str, str] = {"postToolUse": "glob|grep"}
 FAILED = 0
 LIMIT = 10_000
 """Bytes of a text, at most."""
+_SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"})
+"""Events at which the host hands a text on to the model."""
+_ITS_OWN = frozenset({"UserPromptSubmit", "Stop"})
+"""Events that a sub-agent has besides subagentStart and subagentStop: they are neither the person's nor the session's."""
 _FIELDS: Mapping[str, str] = {
     "sessionId": "session_id",
     "transcriptPath": "transcript_path",
@@ -61,9 +67,19 @@ def entry(command: str, timeout: int) -> dict[str, Any]:
     return {"type": "command", "bash": command, "timeoutSec": timeout}
 
 
-def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payload in kb's fields; one that comes as other hosts write it is left."""
+def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the payload in kb's fields; None for a sub-agent's own prompt and end.
+
+    Inside a sub-agent the session is named by the sub-agent's id; its parent's is that of the session.
+    """
+    parent = payload.get("parentAgentId") or payload.get("parent_agent_id")
+    if parent and (event in _ITS_OWN or event == "SubagentStop"):
+        return None
     made = {_FIELDS.get(key, key): value for key, value in payload.items()}
+    if parent:
+        made["session_id"] = parent
+    if not made.get("transcript_path"):
+        made["transcript_path"] = transcript_of(made.get("session_id"), os.environ)
     if "toolName" in payload:
         name, given = tools.known(tools.COPILOT, payload.get("toolName"), _arguments(payload))
         lines = given.get("view_range")
@@ -74,6 +90,18 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(result, dict):
         made["tool_response"] = result.get("textResultForLlm")
     return made
+
+
+def transcript_of(session: object, environment: Mapping[str, str]) -> str:
+    """Return the file of a *session*, which most events do not name; "" where there is none."""
+    if not isinstance(session, str) or not session or os.path.basename(session) != session or "\0" in session:
+        return ""
+    path = os.path.join(_home(environment), "session-state", session, "events.jsonl")
+    return path if os.path.exists(path) else ""
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    return environment.get("COPILOT_HOME") or os.path.join(home_folder(environment), ".copilot")
 
 
 def _arguments(payload: Mapping[str, Any]) -> object:
@@ -98,7 +126,7 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
         context = "\n\n".join(filter(None, (context, decision.updated_note)))
     elif event in ("Stop", "SubagentStop") and decision.permission == DENY:
         output |= {"decision": "block", "reason": tools.clipped(decision.reason or DENY, LIMIT)}
-    if context and event in ("SessionStart", "PostToolUse"):
+    if context and event in _SPEAKING:
         output["additionalContext"] = tools.clipped(context, LIMIT)
     return json.dumps(output, ensure_ascii=False) + "\n"
 
@@ -118,6 +146,4 @@ def settings_file(folder: str, environment: Mapping[str, str]) -> str:
     """Return the file of kb's hooks for the project at *folder*, or with "" for the user."""
     if folder:
         return os.path.join(folder, ".github", "hooks", "kb.json")
-    return os.path.join(
-        environment.get("COPILOT_HOME") or os.path.join(home_folder(environment), ".copilot"), "hooks", "kb.json"
-    )
+    return os.path.join(_home(environment), "hooks", "kb.json")

@@ -139,8 +139,15 @@ def learn_window(window: Window, data: bytes) -> Window:
     return enlarge(window, held)
 
 
-_SAYS = (b'"usage"', b'"compact_boundary"', b'"token_count"', b'"compacted"', b'"tokens"', b'"compaction"',
-         b'"session.compaction_complete"')
+_SAYS = (
+    b'"usage"',
+    b'"compact_boundary"',
+    b'"token_count"',
+    b'"compacted"',
+    b'"tokens"',
+    b'"compaction"',
+    b'"session.compaction_complete"',
+)
 """What stands in a line that says how full a context is, whatever the host."""
 
 

@@ -91,7 +91,12 @@ def _result(data: Mapping[str, Any]) -> dict[str, Any]:
     shell = data.get("shellExecution")
     code = shell.get("exitCode") if isinstance(shell, dict) else 0
     failed = data.get("success") is False or (isinstance(code, int) and code != 0)
-    return {"type": "tool_result", "tool_use_id": data.get("toolCallId"), "content": tools.text(text), "is_error": failed}
+    return {
+        "type": "tool_result",
+        "tool_use_id": data.get("toolCallId"),
+        "content": tools.text(text),
+        "is_error": failed,
+    }
 
 
 def _usage(usage: object) -> dict[str, Any]:
