@@ -610,7 +610,7 @@ KNOWLEDGE: dict[str, str] = {
     "use for example 180d, 26w, 6m or 1y": "例如 180d、26w、6m 或 1y",
     "there is no session {id}": "没有会话 {id}",
     "{id} names several sessions: {choices}": "{id} 对应多个会话：{choices}",
-    "see: kb session list": "见：kb session list",
+    "see: kb session list --all": "见：kb session list --all",
     "use today, yesterday, week, 7d or 2026-11-21": "可用 today、yesterday、week、7d 或 2026-11-21",
     "{word} is no day": "{word} 不是日期",
     "the transcript is not a file": "会话记录不是文件",
@@ -1527,6 +1527,14 @@ SESSIONS: dict[str, str] = {
     "a session of {host} can be pruned on paper only": "{host} 的会话只能查看修剪结果，不能写出修剪后的副本",
     "leave --out away": "请去掉 --out",
     "no session is known here": "这里还没有已知的会话",
+    "no session of {project} is known here, only those of other projects": "这里没有 {project} 的会话，只有别的项目的",
+    "name the transcript, a JSONL file, or one of those sessions: {id}": "请给出转录文件（JSONL），或指明会话：{id}",
+    "no running session has an id that begins with {id}": "没有编号以 {id} 开头的进行中会话",
+    "leave --session out for the last session of this project": "省略 --session 即取本项目最近的会话",
+    "no session is archived": "没有归档的会话",
+    "no session of {project} is archived; those of all: kb session list --all": (
+        "{project} 没有归档的会话；所有项目的：kb session list --all"
+    ),
     "name the transcript, a JSONL file": "请指定转录文件（JSONL）",
     "nothing was pruned yet": "还没有修剪过",
     "see: kb prune --help": "见：kb prune --help",
@@ -1622,7 +1630,9 @@ SESSIONS: dict[str, str] = {
     "kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}": (
         "kb：会话已存档：content/sessions/{name}；随时可以继续：继续{name}"
     ),
-    "kb: no session is archived yet": "kb：还没有归档的会话",
+    "kb: no session of this project is archived yet; those of all: kb session list --all": (
+        "kb：本项目还没有归档的会话；所有项目的：kb session list --all"
+    ),
     "kb: “{name}” may be one of these archived sessions:": "kb：“{name}”可能指以下归档会话之一：",
     # usage lights
     "the expanded form fits": "适合巨形态",

@@ -141,7 +141,7 @@ def test_each_phrase_does_its_work_when_it_is_the_prompt(root: Path, path: str) 
     place = root / ".kb" / "active" / "s-1" / "expanded.md"
     assert troubles(told)[0] == "normal" and told.rstrip().endswith(f"→ {place}")
     assert troubles(place.read_text(encoding="utf-8"))[0] == "expanded"
-    assert "no session is archived yet" in prompt(root, path, "加载上下文").context
+    assert "no session of this project is archived yet" in prompt(root, path, "加载上下文").context
     told = prompt(root, path, "存档一下").message
     [folder] = archives(root)
     assert f"continue {folder.name}" in told and (folder / "expanded.md").exists()

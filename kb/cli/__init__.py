@@ -67,8 +67,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 ALIASES = {
     "存档": "archive",
     "加载": "load",
-    "锚点": "list",
-    "anchors": "list",
+    "锚点": "list --here",
+    "anchors": "list --here",
     "sessions": "session",
     "压缩": "compact",
     "展开": "expand",

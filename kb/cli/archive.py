@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """Archive the session of TRANSCRIPT, a JSONL file, under content/sessions/; 存档 is the same.
 
-    What it decided goes through the gate. Without TRANSCRIPT, the session that kb heard of last. An expanded form of
+    What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
     from kb.knowledge.session.pruning import latest_transcript

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def command(kb: KnowledgeBase, session: str, budget: int | None) -> None:
     """Show a running SESSION in its compact form until the use of its context calls for another; 压缩 is the same.
 
-    SESSION is its id or the beginning of it; without it, the session that kb heard of last.
+    SESSION is its id or the beginning of it; without it, the last session of this project.
 
     With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """

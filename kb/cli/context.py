@@ -115,7 +115,7 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     """Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.
 
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
-    above 95% an archive. Without TRANSCRIPT, the session that kb heard of last.
+    above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
     from kb.knowledge.session import lights, pruning
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def command(kb: KnowledgeBase, session: str) -> None:
     """Show a running SESSION in its expanded form until the use of its context calls for another; 展开 is the same.
 
-    SESSION is its id or the beginning of it; without it, the session that kb heard of last.
+    SESSION is its id or the beginning of it; without it, the last session of this project.
     """
     from kb.knowledge.session.chosen import forced, note
 

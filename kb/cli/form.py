@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Print a session in one of its three forms: compact (< 500 words), normal (500 to 2000) or expanded.
 
-    SOURCE is a transcript, or (part of) the name of an archived session; without it, the session that kb heard of last.
+    SOURCE is a transcript, or (part of) the name of an archived session; without it, the last session of this project.
     Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.
     """
     if words[:1] == (_LINT,):

@@ -73,8 +73,11 @@ SESSIONS_ZH: dict[str, str] = {
     "With the normal and the expanded form as well.": "同时存常形态与巨形态。",
     "Print what the library returns, as JSON.": "以 JSON 显示结果。",
     "List archived sessions.": "列出归档会话。",
-    "List the archived sessions, oldest first.": "列出归档会话，旧的在前。",
-    "Only of this project.": "只看这个项目。",
+    "List the archived sessions of a project, oldest first; in the knowledge base itself, those of all.": (
+        "列出一个项目的归档会话，旧的在前；在知识库自身的目录里，列出所有项目的。"
+    ),
+    "Of this project (default: the one you are in).": "看这个项目的（默认：当前项目）。",
+    "Of all projects.": "看所有项目的。",
     "today, yesterday, week, or a day (2026-11-21).": "今天、昨天、本周，或某一天（2026-11-21）。",
     "Print the compact form of an archived session, with pointers to the rest; a unique part of its name will do.": (
         "显示归档会话的缩形态及其余文件的位置；名字的唯一部分即可。"
@@ -87,15 +90,15 @@ SESSIONS_ZH: dict[str, str] = {
         "带 --budget 时也可以是会话记录文件：打印放得下的最完整的形态，保留其引用的全部锚点。"
     ),
     "Compress a transcript into so many tokens instead.": "改为把会话记录压缩到这么多 token 以内。",
-    "SESSION is its id or the beginning of it; without it, the session that kb heard of last.": (
-        "SESSION 是会话编号或其开头；省略则取最近的会话。"
+    "SESSION is its id or the beginning of it; without it, the last session of this project.": (
+        "SESSION 是会话编号或其开头；省略则取本项目最近的会话。"
     ),
     "Archive the session of TRANSCRIPT, a JSONL file, under content/sessions/; 存档 is the same.": (
         "把 TRANSCRIPT（JSONL 文件）的会话存档到 content/sessions/；即“存档”。"
     ),
-    "What it decided goes through the gate. Without TRANSCRIPT, the session that kb heard of last. An expanded form of "
+    "What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of "
     "more than 200,000 bytes stays in this clone.": (
-        "会话的决定交给闸门。省略 TRANSCRIPT 则取最近的会话。超过 200,000 字节的巨形态只留在本克隆。"
+        "会话的决定交给闸门。省略 TRANSCRIPT 则取本项目最近的会话。超过 200,000 字节的巨形态只留在本克隆。"
     ),
     "The same, as an option.": "同上，以选项给出。",
     "Print the compact form of the archived session NAME, with pointers to the rest; 加载 is the same.": (
@@ -116,10 +119,10 @@ FORMS_ZH: dict[str, str] = {
     "Print a session in one of its three forms: compact (< 500 words), normal (500 to 2000) or expanded.": (
         "以三态之一显示会话：compact（缩，< 500 字）、normal（常，500–2000 字）、expanded（巨）。"
     ),
-    "SOURCE is a transcript, or (part of) the name of an archived session; without it, the session that kb heard of "
-    "last. Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody "
+    "SOURCE is a transcript, or (part of) the name of an archived session; without it, the last session of this "
+    "project. Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody "
     "wrote.": (
-        "SOURCE 是转录文件，或归档会话名（的一部分）；省略则取最近的会话。不给 FORM 与 --for 时按上下文使用情况选择。"
+        "SOURCE 是转录文件，或归档会话名（的一部分）；省略则取本项目最近的会话。不给 FORM 与 --for 时按使用情况选择。"
         "`kb form lint FILE` 检查他人写的形态。"
     ),
     "agent-start (compact), handover (normal) or debug (expanded).": (
@@ -218,8 +221,8 @@ FORMS_ZH: dict[str, str] = {
         "按 TRANSCRIPT 的 usage 字段显示上下文使用情况，以及该做什么。"
     ),
     "Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning, "
-    "above 95% an archive. Without TRANSCRIPT, the session that kb heard of last.": (
-        "低于 50% 巨形态，50% 起常形态，70% 起缩形态并提醒，85% 起修剪，高于 95% 存档。省略 TRANSCRIPT 则取最近的会话。"
+    "above 95% an archive. Without TRANSCRIPT, the last session of this project.": (
+        "低于 50% 巨形态，50% 起常形态，70% 起缩形态并提醒，85% 起修剪，高于 95% 存档。省略则取本项目最近的会话。"
     ),
     "How full it is, where that is known already.": "已知的使用百分比。",
     "The model, for the size of its context (see context_windows).": "模型名，用于确定窗口大小（见 context_windows）。",
@@ -234,10 +237,10 @@ PRUNING_ZH: dict[str, str] = {
     ),
     "Repeated calls, writes that were read again, inputs of old failures and overlong search results go; the last "
     "turns, what cites anchors and files protected by name stay. TRANSCRIPT itself never changes. Without it, the "
-    "session that kb heard of last. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the "
+    "last session of this project. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the "
     "report is kept.": (
         "去掉：重复调用、已被重新读取的写入、旧失败的输入、过长的搜索结果；保留：最近几轮、引用锚点的段落、按名保护的文件。"
-        "TRANSCRIPT 本身不变；省略则取最近的会话。不需要知识库；有则用其 dcp-config.yaml，并保存报告。"
+        "TRANSCRIPT 本身不变；省略则取本项目最近的会话。不需要知识库；有则用其 dcp-config.yaml，并保存报告。"
     ),
     "Write the pruned transcript to this file; - is stdout.": "把修剪后的转录写到该文件；- 为标准输出。",
     "Only these: dedup, supersede, errors, truncate; commas or several times.": (
@@ -304,6 +307,9 @@ RECORDS_ZH: dict[str, str] = {
     "The program that hands it in.": "提交它的程序。",
     "Name every record, and print every remark.": "逐条列出记录与说明。",
     "Show every verdict, write nothing.": "只显示裁定，不写入。",
+    "Only of this project, and the global ones; in the knowledge base itself, all.": (
+        "只列本项目的和全局的；在知识库自身的目录里，列出全部。"
+    ),
     "List records by scope and id, all or those that the options name.": "按范围与编号列出记录：全部，或选项所指的。",
     "Only this kind (name, prefix or 决策…).": "只要此种类（名称、前缀或 决策……）。",
     "Only this category.": "只要此类别。",
@@ -566,7 +572,9 @@ RECORDS_ZH: dict[str, str] = {
     ),
     "Its role: 眼 耳 鼻 舌 身 意, or an English alias.": "角色：眼 耳 鼻 舌 身 意，或英文别名。",
     "Its task.": "任务。",
-    "The session that calls it (default: the one that runs).": "召唤它的会话（默认：正在运行的）。",
+    "The session that calls it, by the beginning of its id (default: the last one of this project that runs).": (
+        "调用它的会话，给出编号的开头即可（默认：本项目最近的进行中会话）。"
+    ),
     "shi: hints by moment; ruyi: one list of anchors.": "shi：按时机的惯性提示；ruyi：一张锚点表。",
     "Print every setting of kb.toml with its value here, its default and what it means.": (
         "显示 kb.toml 的每项设置：当前值、默认值与含义。"

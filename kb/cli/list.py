@@ -7,6 +7,7 @@ import click
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
 from kb.cli.prints import explain_nothing, name_broken, print_json, record_line
 from kb.kinds import KINDS
+from kb.record import GLOBAL
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 @click.option("--category", type=click.Choice(sorted({k.category for k in KINDS})), help="Only this category.")
 @status_option
 @scope_option
+@click.option(
+    "--here",
+    "is_here",
+    is_flag=True,
+    help="Only of this project, and the global ones; in the knowledge base itself, all.",
+)
 @click.option("--tag", default="", help="Only with this tag.")
 @click.option("--since", default="", help="Only from this day on (2026-11-21), or today, yesterday, week.")
 @click.option("--table", is_flag=True, help="As a markdown table: decision, date, reason.")
@@ -30,6 +37,7 @@ def command(
     category: str | None,
     status: str | None,
     scope: str,
+    is_here: bool,
     tag: str,
     since: str,
     table: bool,
@@ -39,7 +47,8 @@ def command(
     from kb.knowledge import Filter
 
     since = kb.day_named(since) if since else ""
-    records = kb.records(Filter(kind_wanted(kind), one(status), one(scope), tag, since))
+    scopes = (kb.here, GLOBAL) if is_here and not scope and kb.here != GLOBAL else one(scope)
+    records = kb.records(Filter(kind_wanted(kind), one(status), scopes, tag, since))
     name_broken(kb)
     if category:
         names = {k.name for k in KINDS if k.category == category}

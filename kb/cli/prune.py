@@ -57,8 +57,8 @@ def transcript_(
     """Report what is stale in TRANSCRIPT, a JSONL file, and with --out write a copy without it.
 
     Repeated calls, writes that were read again, inputs of old failures and overlong search results go; the last turns,
-    what cites anchors and files protected by name stay. TRANSCRIPT itself never changes. Without it, the session that
-    kb heard of last. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
+    what cites anchors and files protected by name stay. TRANSCRIPT itself never changes. Without it, the last session
+    of this project. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
     """
     from kb.knowledge.session import pruning
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, with_kb
-from kb.cli.prints import leave_with, print_json, show_verdict
+from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -49,18 +49,25 @@ def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool
 
 
 @command.command("list", short_help="List archived sessions.")
-@click.option("--project", default="", help="Only of this project.")
+@click.option("--project", default="", help="Of this project (default: the one you are in).")
+@click.option("--all", "is_all", is_flag=True, help="Of all projects.")
 @click.option("--since", default="", help="today, yesterday, week, or a day (2026-11-21).")
 @json_option
 @with_kb
-def list_(kb: KnowledgeBase, project: str, since: str, as_json: bool) -> None:
-    """List the archived sessions, oldest first."""
-    from kb.knowledge.session.archive import YESTERDAY
+def list_(kb: KnowledgeBase, project: str, is_all: bool, since: str, as_json: bool) -> None:
+    """List the archived sessions of a project, oldest first; in the knowledge base itself, those of all."""
+    from kb.knowledge.session.archive import YESTERDAY, of_own_project
 
     day = kb.day_named(since) if since else ""
-    rows = [s for s in kb.sessions() if (not project or s.project == project) and s.time[:10] >= day]
+    known = kb.sessions()
+    own = known if project or is_all else of_own_project(kb, known)
+    rows = [s for s in own if (not project or s.project == project) and s.time[:10] >= day]
     if since in YESTERDAY:
         rows = [s for s in rows if s.time[:10] == day]
+    if not rows:
+        name = project or kb.here.removeprefix("project/")
+        elsewhere = say("no session of {project} is archived; those of all: kb session list --all", project=name)
+        explain_nothing(kb, elsewhere if known and not since and not is_all else say("no session is archived"))
     if as_json:
         print_json(rows)
         return
@@ -119,7 +126,7 @@ def prune(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) -> None:
 def status(kb: KnowledgeBase, session: str, as_json: bool) -> None:
     """Tell how full the context of a running SESSION is and in which form it is shown.
 
-    SESSION is its id or the beginning of it; without it, the session that kb heard of last.
+    SESSION is its id or the beginning of it; without it, the last session of this project.
     """
     from kb.knowledge.session.chosen import standing
 

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 @click.command(short_help="Print the context for a sub-agent.")
 @click.option("--avatar", required=True, help="Its role: 眼 耳 鼻 舌 身 意, or an English alias.")
 @click.option("--task", required=True, help="Its task.")
-@click.option("--session", default="", help="The session that calls it (default: the one that runs).")
+@click.option(
+    "--session",
+    default="",
+    help="The session that calls it, by the beginning of its id (default: the last one of this project that runs).",
+)
 @click.option(
     "--style",
     type=click.Choice(["shi", "ruyi"]),
@@ -27,4 +31,7 @@ if TYPE_CHECKING:
 @with_kb
 def command(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
+    from kb.knowledge.session.running import running_named
+
+    session = running_named(kb, session) if session else ""
     click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style))

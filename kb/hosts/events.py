@@ -187,7 +187,7 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     if usable and agent:
         from kb.knowledge.session.running import Desk
 
-        Desk(kb, _text(payload, "session_id")).hear(_transcript(payload))
+        Desk(kb, _text(payload, "session_id")).hear(_transcript(payload), _text(payload, "cwd"))
     answer = _last_answer(payload, agent)
     saved = kb.save_when_due(path, agent=agent, answer=answer, **_session(payload)._asdict()) if usable else None
     verdicts = saved.verdicts if saved else ()

@@ -65,7 +65,7 @@ $ kb inbox show 12
 
 $ kb session load nothing
 2> kb: there is no session nothing
-2>     → see: kb session list
+2>     → see: kb session list --all
 ? 1
 
 $ kb write --kind decision --title "Use a claim" --claim nonsense

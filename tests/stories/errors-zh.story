@@ -25,7 +25,7 @@ $ kb show D404
 
 $ kb 加载 没有
 2> kb: 没有会话 没有
-2>     → 见：kb session list
+2>     → 见：kb session list --all
 ? 1
 
 $ kb write --kind decision --title "键值不成对" --claim 胡说

@@ -63,10 +63,11 @@ content/sessions/shop-<stamp>-5f0e9a3c
 2> 已存过档
 
 $ kb session list --since 2030-01-01
+2> 没有归档的会话
 
 $ kb 加载 没有这个会话
 2> kb: 没有会话 没有这个会话
-2>     → 见：kb session list
+2>     → 见：kb session list --all
 ? 1
 
 $ kb 存档 --transcript missing.jsonl

@@ -149,9 +149,10 @@ def spawn(
     Without a *session* it is the one that runs and was heard of last.
     """
     from kb.knowledge.names import safe_id
-    from kb.knowledge.session.running import active_compact, heard_of
+    from kb.knowledge.session.running import active_compact, heard_of, of_project
 
-    session = session or next((heard.session for heard in heard_of(kb) if _runs(kb, heard.session)), "")
+    known = of_project(kb, heard_of(kb), project) if not session else ()
+    session = session or next((heard.session for heard in known if _runs(kb, heard.session)), "")
     compact = active_compact(kb, session) if session else ""
     pointer = kb.state.path("active", safe_id(session), "compact.md") if compact else ""
     if style != "ruyi":

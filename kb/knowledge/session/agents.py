@@ -39,7 +39,7 @@ def returned(kb: KnowledgeBase, job: Job, scope: str, found: Sequence[Row], tran
         known = [row.candidate for row in rows]
         rows += [row for row in found if not said_before(row.candidate, known)]
         kept = {key: value for key, value in cursor.items() if key != "rows"}
-        desk.move_cursor({"transcript": parent, **kept}, rows)
+        desk.move_cursor({"transcript": parent, "folder": job.folder, **kept}, rows)
         with contextlib.suppress(BadInput):
             told = masked(transcripts.read(read_transcript(parent)), kb.config.masking)
             made = [row.verdict.id for row in rows if row.verdict.verdict in _MADE]

@@ -6,10 +6,11 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, UnknownId
 from kb.knowledge.names import CONTENT
+from kb.record import GLOBAL
 from kb.store.files import within
 from kb.text import normalise
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -130,20 +131,30 @@ def one_session(kb: KnowledgeBase, name: str) -> Session:
         raise UnknownId(
             say("{id} names several sessions: {choices}", id=name, choices=choices), hint=say("name one of them")
         )
-    raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list"))
+    raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list --all"))
 
 
-def sessions_named(kb: KnowledgeBase, name: str) -> list[Session]:
-    """Return the archived sessions that *name* may mean: by the beginning of their names, a part, or their tasks."""
+def sessions_named(kb: KnowledgeBase, name: str, folder: str = "") -> list[Session]:
+    """Return the archived sessions that *name* may mean: by the beginning of their names, a part, or their tasks.
+
+    A name is the same for everybody; where it may mean several, those of the project around *folder* come first.
+    Words of a task mean a session of that project alone.
+    """
     everything, words = sessions(kb), normalise(name)
+    own = of_own_project(kb, everything, folder)
     for named in (
         [session for session in everything if session.name.startswith(name)],
         [session for session in everything if name in session.name],
-        [session for session in everything if len(words) > 1 and words in normalise(session.task)],
     ):
         if named:
-            return named
-    return []
+            return [session for session in named if session in own] or named
+    return [session for session in own if len(words) > 1 and words in normalise(session.task)]
+
+
+def of_own_project(kb: KnowledgeBase, found: Sequence[Session], folder: str = "") -> list[Session]:
+    """Return the sessions of the project around *folder* (default: the caller's); all in a folder of no project."""
+    scope = kb.project(folder) if folder else kb.here
+    return [one for one in found if scope in ("", GLOBAL) or one.project == scope.removeprefix("project/")]
 
 
 def pointers(kb: KnowledgeBase, session: Session) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kb.errors import UnknownId
+from kb.knowledge.session.archive import of_own_project
 from kb.knowledge.session.running import Heard
 from kb.patterns import regex
 from kb.sessions.forms import COMPACT
@@ -37,7 +38,7 @@ def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder:
     if words in _PHRASES:
         return _PHRASES[words](kb, Heard(session, path), folder, host)
     go_on = _GO_ON.fullmatch(words)
-    return _continued(kb, go_on.group(1)) if go_on else None
+    return _continued(kb, go_on.group(1), folder) if go_on else None
 
 
 def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
@@ -61,11 +62,10 @@ def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
 
 
 def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
-    project = kb.project(folder).removeprefix("project/")
-    known = kb.sessions()
-    own = [session for session in known if session.project == project] or known
+    own = of_own_project(kb, kb.sessions(), folder)
     if not own:
-        return Said(kb.words(say("kb: no session is archived yet")))
+        none = say("kb: no session of this project is archived yet; those of all: kb session list --all")
+        return Said(kb.words(none))
     return Said(restored(kb, own[-1]))
 
 
@@ -89,11 +89,12 @@ _PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], Said]] = {
 """The phrases and what they do (RUYI-30)."""
 
 
-def _continued(kb: KnowledgeBase, name: str) -> Said | None:
+def _continued(kb: KnowledgeBase, name: str, folder: str) -> Said | None:
     """Return the archived session that *name* means, a list of several, or None: then it was an ordinary prompt."""
     from kb.knowledge.session.archive import sessions_named
 
-    found = sessions_named(kb, name) or (sessions_named(kb, slugify(name)) if _NAME.fullmatch(name) else [])
+    found = sessions_named(kb, name, folder)
+    found = found or (sessions_named(kb, slugify(name), folder) if _NAME.fullmatch(name) else [])
     by_name = any(name in session.name for session in found)
     if count(name) < _LEAST_WORDS and not (by_name and len(name) >= _LEAST_NAME and not name.isdigit()):
         return None

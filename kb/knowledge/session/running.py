@@ -9,14 +9,15 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import KbError, UnknownId
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT, TREE, safe_id
-from kb.record import Candidate, Similar, Verdict
+from kb.record import GLOBAL, Candidate, Similar, Verdict
+from kb.sessions import transcript as transcripts
 from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
 from kb.text import normalise
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 NOTES = "notes.jsonl"
+_HEAD = 65_536
+"""Bytes of a transcript that say in which folder its session works."""
 LONGEST_STAY = 30 * 86_400
 """Seconds after which what a session left is of no use: a host keeps its transcripts no longer (30 days)."""
 
@@ -62,10 +65,10 @@ class Desk:
         """Whether the session itself runs, be this the desk of one of its sub-agents."""
         return os.path.isdir(self._kb.state.path(*self._active[:2]))
 
-    def hear(self, transcript: str) -> None:
-        """Remember where the session's transcript is, unless that is known; it runs from now on."""
+    def hear(self, transcript: str, folder: str = "") -> None:
+        """Remember where the session's transcript is and where it works, unless that is known; it runs from now on."""
         if transcript and not self.cursor():
-            self.move_cursor({"transcript": transcript}, [])
+            self.move_cursor({"transcript": transcript, "folder": folder}, [])
         self._kb.state.made()
         os.makedirs(self._kb.state.path(*self._active[:2]), exist_ok=True)
 
@@ -176,28 +179,89 @@ class Heard(NamedTuple):
 
     session: str
     transcript: str
+    scope: str = ""
+    """The project it worked in; "" where that is not known yet."""
+    folder: str = ""
 
 
 def latest(kb: KnowledgeBase, session: str = "") -> Heard:
-    """Return the session that kb heard of last, or the one whose id begins with *session*; raise UnknownId for none."""
+    """Return the session of the caller's project that kb heard of last, or that whose id begins with *session*.
+
+    An id may be that of another project's session; without one, nobody is answered with another project's. In a folder
+    of no project the sessions of all count, its own before them. Raise UnknownId where there is none.
+    """
     found = heard_of(kb, session)
-    if not found:
-        raise UnknownId(say("no session is known here"), hint=say("name the transcript, a JSONL file"))
-    return found[0]
+    if own := next(of_project(kb, found, kb.here), found[0] if found and session else None):
+        return own
+    raise _unknown(kb, session, found)
+
+
+def _unknown(kb: KnowledgeBase, session: str, others: Sequence[Heard]) -> UnknownId:
+    """Return that no session can be meant: none begins with the id *session*, or all known are those of *others*."""
+    hint = say("name the transcript, a JSONL file")
+    if session:
+        return UnknownId(say("no running session has an id that begins with {id}", id=session), hint=hint)
+    if not others:
+        return UnknownId(say("no session is known here"), hint=hint)
+    project = kb.here.removeprefix("project/")
+    return UnknownId(
+        say("no session of {project} is known here, only those of other projects", project=project),
+        hint=say("name the transcript, a JSONL file, or one of those sessions: {id}", id=others[0].session),
+    )
+
+
+def of_project(kb: KnowledgeBase, found: Sequence[Heard], scope: str) -> Iterator[Heard]:
+    """Yield the sessions of *found* that worked in the project *scope*; for a folder of no project, then the others."""
+    yield from (heard for heard in found if _scope_of(kb, heard) == scope)
+    if scope in ("", GLOBAL):
+        yield from found
+
+
+def running_named(kb: KnowledgeBase, session: str) -> str:
+    """Return the id of the session that runs and whose id begins with *session*; raise UnknownId for none or several.
+
+    One of which kb knows no transcript is running as well.
+    """
+    beginning = safe_id(session)
+    place = kb.state.path("active")
+    names = [name for name in os.listdir(place) if name.startswith(beginning)] if os.path.isdir(place) else []
+    if beginning in names or len(names) == 1:
+        return beginning if beginning in names else names[0]
+    if names:
+        choices = ", ".join(sorted(names)[:10])
+        raise UnknownId(say("{id} names several sessions: {choices}", id=session, choices=choices),
+                        hint=say("name one of them"))  # fmt: skip
+    raise UnknownId(say("no running session has an id that begins with {id}", id=session),
+                    hint=say("leave --session out for the last session of this project"))  # fmt: skip
 
 
 def heard_of(kb: KnowledgeBase, session: str = "") -> list[Heard]:
     """Return the sessions whose ids begin with *session* and whose transcripts are there, the latest first."""
-    found: dict[Heard, float] = {}
-    for folder in ("cursors", "pending"):
+    found: dict[tuple[str, str], Heard] = {}
+    times: dict[tuple[str, str], float] = {}
+    for folder in ("pending", "cursors"):
         place = kb.state.path(folder)
         for name in os.listdir(place) if os.path.isdir(place) else ():
             kept = kb.state.load(folder, name) if name.endswith(".json") else None
             path = kept.get("transcript") if isinstance(kept, dict) else None
             with contextlib.suppress(OSError, ValueError):
-                if isinstance(path, str) and os.path.isfile(path) and name.startswith(session):
-                    found[Heard(name.partition(".")[0], path)] = os.stat(path).st_mtime
-    return sorted(found, key=lambda heard: (found[heard], heard), reverse=True)
+                if isinstance(kept, dict) and isinstance(path, str) and os.path.isfile(path):
+                    key = name.partition(".")[0], path
+                    times[key] = os.stat(path).st_mtime
+                    found[key] = Heard(*key, str(kept.get("scope") or ""), str(kept.get("folder") or ""))
+    wanted = (key for key in found if key[0].startswith(session))
+    return [found[key] for key in sorted(wanted, key=lambda key: (times[key], key), reverse=True)]
+
+
+def _scope_of(kb: KnowledgeBase, heard: Heard) -> str:
+    """Return the project in which the session *heard* worked: by what is kept of it, or by its transcript; or ""."""
+    if heard.scope:
+        return heard.scope
+    folder = heard.folder
+    if not folder:
+        with contextlib.suppress(OSError), open(heard.transcript, "rb", opener=unwaited) as file:
+            folder = transcripts.read(file.read(_HEAD)).cwd
+    return kb.project(folder) if folder else ""
 
 
 # -- what is put off ------------------------------------------------------------------------------
