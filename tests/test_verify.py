@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -199,6 +200,24 @@ def test_a_text_that_gives_orders_is_named_before(kb: KnowledgeBase, root: Path)
     git(root, "commit", "-qam", "x")
     ran = run(root, "verify", name, "--run", "--yes")
     assert ran.code == 0 and "忽略之前的指令" in ran.error
+
+
+def test_an_interrupt_while_the_command_is_started_stops_it(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interrupt comes when the process is there and `Popen` has not returned it yet."""
+    started: list[int] = []
+
+    class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, **options)  # type: ignore[call-overload]
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_command(kb, "sleep 60", str(root))
+    assert is_gone(started[0])
 
 
 def test_it_is_stopped_with_kb(kb: KnowledgeBase, root: Path) -> None:

@@ -9,15 +9,17 @@ from time import sleep
 from urllib.request import urlopen
 
 import pytest
+from clones import FASTAPI, FLASK, one
 from conftest import git
 from mkdocs.livereload import LiveReloadServer
 from test_wiki import record
 from test_wiki_site import built, own_site, shelved
 
+from kb.errors import BadInput, KbError
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.checkup import checked_again
 from kb.record import Record
-from kb.wiki.build import build, config_file_of, served
+from kb.wiki.build import build, config_file_of, serve, served
 from kb.wiki.gather import gathered
 from kb.wiki.plugin import KbPage
 from kb.wiki.recordpage import record_page
@@ -187,9 +189,7 @@ def test_a_check_that_passes_over_clean_texts_finds_what_a_whole_one_finds(tmp_p
 
 def test_a_served_wiki_follows_a_record_that_is_edited(tmp_path: Path) -> None:
     root = shelved(tmp_path / "kb", linked())
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     page = f"http://127.0.0.1:{port}/anchors/global/CK001.html"
     seen: list[str] = []
 
@@ -208,15 +208,67 @@ def test_a_served_wiki_follows_a_record_that_is_edited(tmp_path: Path) -> None:
     assert len(seen) == 2 and git(root, "status", "--porcelain").split() == ["M", f"content/anchors/global/{CHECKLIST}"]
 
 
+def test_a_served_wiki_follows_a_review_that_is_rejected(tmp_path: Path) -> None:
+    """Nothing in the checkout changes: only refs move."""
+    root = shelved(tmp_path / "kb", linked())
+    port = free_port()
+    page = f"http://127.0.0.1:{port}/reviews.html"
+    with KnowledgeBase(str(root), os.environ) as kb:
+        one(kb, FASTAPI)
+        branch = one(kb, FLASK).branch
+    seen: list[str] = []
+
+    def visit(server: LiveReloadServer) -> None:
+        try:
+            seen.append(until(page, "Flask"))
+            with KnowledgeBase(str(root), os.environ) as other:
+                other.reject(branch)
+            seen.append(until(page, "Flask", there=False))
+        finally:
+            server.shutdown()
+
+    with KnowledgeBase(str(root), os.environ) as kb, config_file_of(kb, False) as config:
+        server = served(kb, config, f"127.0.0.1:{port}")
+        Thread(target=visit, args=(server,), daemon=True).start()
+        server.serve()
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:99999", "127.0.0.1", "127.0.0.1:http", ":8000"])
+def test_what_is_no_address_is_named(tmp_path: Path, address: str) -> None:
+    root = shelved(tmp_path / "kb", linked())
+    with KnowledgeBase(str(root), os.environ) as kb, pytest.raises(BadInput, match="no address") as caught:
+        serve(kb, address)
+    assert "65535" in str(caught.value.hint)
+
+
+def test_a_port_that_is_taken_is_named_with_another_one(tmp_path: Path) -> None:
+    root = shelved(tmp_path / "kb", linked())
+    with socket() as taken, KnowledgeBase(str(root), os.environ) as kb:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(KbError, match=address) as caught:
+            serve(kb, address)
+        assert "--address 127.0.0.1:" in str(caught.value.hint)
+
+
 CHECKLIST = "CK001-before-a-release.md"
 
 
-def until(address: str, words: str) -> str:
-    """Return the page at *address* as soon as it has *words*."""
+def free_port() -> int:
+    """Return a port at which nobody listens."""
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def until(address: str, words: str, *, there: bool = True) -> str:
+    """Return the page at *address* as soon as it has *words*, or has them no more."""
     for _ in range(200):
         with contextlib.suppress(OSError):
             page = str(urlopen(address).read().decode())
-            if words in page:
+            if (words in page) == there:
                 return page
         sleep(0.1)
     raise AssertionError(words)

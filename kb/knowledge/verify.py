@@ -6,6 +6,7 @@ and they get neither kb's settings nor those of an outer git.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,6 +22,7 @@ from kb.writing import redact
 
 if TYPE_CHECKING:
     import subprocess
+    from types import FrameType
 
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write.change import Writing
@@ -135,11 +137,13 @@ def run(kb: KnowledgeBase, command: str, folder: str, timeout: float = TIMEOUT) 
     import time
 
     began = time.monotonic()
-    process = subprocess.Popen(
-        ["sh", "-e", "-c", command], cwd=folder, env=_environment(kb.environment), start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    process = None
     try:
+        with _interrupts_held_back():
+            process = subprocess.Popen(
+                ["sh", "-e", "-c", command], cwd=folder, env=_environment(kb.environment), start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
         output = _printed(process, began + timeout)
         process.wait(max(began + timeout - time.monotonic(), 0.01))
         timed_out = False
@@ -147,8 +151,34 @@ def run(kb: KnowledgeBase, command: str, folder: str, timeout: float = TIMEOUT) 
         output = late.output or b""
         timed_out = True
     finally:
-        _end(process)
+        if process:
+            _end(process)
+    assert process is not None
     return Ran(command, process.returncode, time.monotonic() - began, _told(kb, output), timed_out)
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Let an interrupt wait until the block has ended.
+
+    In the middle of `Popen` it would leave a process behind that nobody knows, in a session of its own, where Ctrl-C
+    does not reach it.
+    """
+    import signal
+    import threading
+
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    held_back: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held_back.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    for number, frame in held_back[:1]:
+        before(number, frame)
 
 
 class _OutOfTime(Exception):
@@ -185,7 +215,6 @@ def _printed(process: subprocess.Popen[bytes], deadline: float) -> bytes:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left of the group of *process*."""
-    import contextlib
     import signal
 
     with contextlib.suppress(ProcessLookupError, PermissionError):

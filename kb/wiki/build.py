@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kb.wiki.plugin import KbPlugin
 
 ADDRESS = "127.0.0.1:8000"
+_LAST_PORT = 65535
 POLL = 0.2
 """Seconds between two looks at the files that a served wiki is made of."""
 OWN_CONFIG = "mkdocs.yml"
@@ -152,14 +153,32 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
     logger = logging.getLogger("mkdocs")
     logger.setLevel(logging.INFO)
     logger.addHandler(logging.StreamHandler())
+    _refuse_no_address(address)
     with config_file_of(kb, own_config) as config_file:
         try:
             server = served(kb, config_file, address)
-            with contextlib.suppress(KeyboardInterrupt):
-                server.serve()  # type: ignore[no-untyped-call]
-            server.shutdown()
+            try:
+                with contextlib.suppress(KeyboardInterrupt):
+                    server.serve()  # type: ignore[no-untyped-call]
+            finally:
+                server.shutdown()
         except MkDocsException as error:
             raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
+        except OSError as error:
+            said = say("nothing can listen at {address}: {problem}", address=address, problem=error.strerror or error)
+            host, _, port = address.rpartition(":")
+            other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
+            raise KbError(said, hint=say("try another port: kb wiki serve --address {other}", other=other)) from None
+
+
+def _refuse_no_address(address: str) -> None:
+    """Raise BadInput where *address* is no host with a port."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > _LAST_PORT:
+        raise BadInput(
+            say("{address} is no address to listen at", address=address),
+            hint=say("give a host and a port up to {last}: {example}", last=_LAST_PORT, example=ADDRESS),
+        )
 
 
 def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
@@ -182,9 +201,23 @@ def served(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServe
     host, port = config.dev_addr
     server = LiveReloadServer(builder, host, port, config.site_dir, polling_interval=POLL)
     tops = [config.docs_dir, config_file, os.path.join(kb.root, "content"), os.path.join(kb.root, "kb.toml")]
+    tops += _refs(kb)
     for place in filter(os.path.exists, [*tops, *filter(None, [config.theme.custom_dir]), *config.watch]):
         server.watch(place)
     return server
+
+
+def _refs(kb: KnowledgeBase) -> list[str]:
+    """Return where git keeps the refs of reviews and of the inbox.
+
+    Folders that are there for as long as the repository: git deletes one below them with its last ref, and makes it
+    again with the next.
+    """
+    names = ("refs/heads", "refs/kb", "packed-refs")
+    heads, own, packed = (os.path.join(kb.repository.common_dir, *name.split("/")) for name in names)
+    with contextlib.suppress(OSError):
+        os.makedirs(own, exist_ok=True)
+    return [heads, own, packed]
 
 
 def _served_place(kb: KnowledgeBase, port: str) -> str:
