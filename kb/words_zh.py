@@ -1361,6 +1361,7 @@ MCP: dict[str, str] = {
         "此命令由智能体通过标准输入调用；要接入智能体：kb mcp install claude"
     ),
     "the token, shown this once: {secret}": "令牌（只显示这一次）：{secret}",
+    "but it will not start: this kb has no MCP SDK; {step}": "但它无法启动：此 kb 没有 MCP SDK；{step}",
     "kb mcp needs the MCP SDK": "kb mcp 需要 MCP SDK",
     "install it: pip install 'kb-anchors[mcp]'": "请安装：pip install 'kb-anchors[mcp]'",
     "{text} is no address": "{text} 不是地址",

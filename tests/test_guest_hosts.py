@@ -1,4 +1,4 @@
-"""Copilot CLI and Cursor run the hooks of Claude Code's settings as well: one of the two answers, and none denies by failing."""
+"""Copilot CLI and Cursor run the hooks of Claude Code's settings as well: one answers, and none denies by failing."""
 
 import json
 import os

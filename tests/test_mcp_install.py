@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ COMMAND = ["/opt/my tools/kb", "mcp"]
 SETTINGS = {
     "claude": '{\n\t"numStartups": 7,\n\t"mcpServers": {\n\t\t"git": {"command": "git-mcp"}\n\t},\n\t"é": [1e5]\n}\n',
     "cursor": '{"mcpServers": {}}',
+    "copilot": '{\n  "mcpServers": {\n    "git": {"type": "local", "command": "git-mcp", "tools": ["*"]}\n  }\n}\n',
     "gemini": '{\n  // my theme\n  "theme": "Dark", // at night\n  "mcpServers": {\n    "a": {"url": "http://a//b"},'
     " // first\n    /* the second */\n  },\n}\n",
     "opencode": '{\n  "$schema": "https://opencode.ai/config.json",\n  "mcp": {\n    "x": {"type": "r"},\n  },\n}\n',
@@ -146,7 +148,7 @@ def test_what_cannot_be_changed_safely_is_left_alone(
 def test_an_unknown_client_is_told_which_there_are() -> None:
     with pytest.raises(UnknownId) as raised:
         install.client_named("emacs")
-    assert "claude, codex, gemini, cursor, opencode" in str(raised.value.hint)
+    assert "claude, codex, gemini, copilot, cursor, opencode" in str(raised.value.hint)
 
 
 def test_the_settings_of_a_project_start_kb_by_its_name_for_everybody(tmp_path: Path) -> None:
@@ -173,6 +175,7 @@ def test_the_folders_that_clients_take_from_the_environment_are_respected(tmp_pa
         "claude": "/c/.claude.json",
         "codex": "/x/config.toml",
         "gemini": "/h/.gemini/settings.json",
+        "copilot": "/h/.copilot/mcp-config.json",
         "cursor": "/h/.cursor/mcp.json",
         "opencode": str(tmp_path / "opencode/opencode.json"),
     }
@@ -236,3 +239,22 @@ def test_members_go_out_of_commented_json_and_comments_stay(value: dict[str, Any
     assert json.loads(jsontext.bare(again)) == value
     simple = json.dumps(value[key], indent=2).count("\n") == 0
     assert not simple or set(re.findall(r"// note \d+", again)) == set(re.findall(r"// note \d+", noted))
+
+
+def test_copilots_server_is_written_as_copilot_writes_it(environment: dict[str, str]) -> None:
+    client = install.client_named("copilot")
+    path = place(client, environment)
+    apply(install.installation(client, str(path), ["kb", "mcp"], environment), environment)
+    entry = {"type": "local", "command": "kb", "args": ["mcp"], "tools": ["*"]}
+    assert json.loads(path.read_text()) == {"mcpServers": {"kb": entry}}, "by `copilot mcp add kb -- kb mcp` of 1.0.102"
+    assert client.file("/w", {}) == "/w/.github/mcp.json"
+
+
+def test_an_installation_without_the_sdk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    home = {"HOME": str(tmp_path / "home")}
+    assert "SDK" not in run(work, "mcp", "install", "copilot", **home).error
+    monkeypatch.setitem(sys.modules, "mcp", None)  # which is how Python notes that there is no such module
+    done = run(work, "mcp", "install", "claude", **home)
+    assert done.code == 0 and "will not start" in done.error and "install it" in done.error

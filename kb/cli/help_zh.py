@@ -694,8 +694,8 @@ MCP_ZH: dict[str, str] = {
     "A further name by which clients call it.": "客户端使用的其他名称。",
     "Make a new token; the old one lets nobody in any more.": "生成新令牌；旧令牌随即失效。",
     "Connect a client.": "接入客户端。",
-    "Write kb's server into the settings of CLIENT (claude, codex, gemini, cursor or opencode), and show the change.": (
-        "把 kb 的服务器写入 CLIENT（claude、codex、gemini、cursor 或 opencode）的设置，并显示改动。"
+    "Write kb's server into the settings of CLIENT (claude, codex, gemini, copilot, cursor, opencode), show the change.": (
+        "把 kb 的服务器写入 CLIENT（claude、codex、gemini、copilot、cursor、opencode）的设置，并显示改动。"
     ),
     "Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is "
     "served wherever the client works.": (

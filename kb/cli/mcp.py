@@ -62,7 +62,7 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
 @_where
 @click.pass_context
 def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
-    """Write kb's server into the settings of CLIENT (claude, codex, gemini, cursor or opencode), and show the change.
+    """Write kb's server into the settings of CLIENT (claude, codex, gemini, copilot, cursor, opencode), show the change.
 
     Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is
     served wherever the client works.
@@ -79,6 +79,8 @@ def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, d
         nothing=say("the server stands in {path} already", path=path),
         done=say("server written to {path}; the client starts it when it next starts", path=path),
     )
+    if not _has_sdk():
+        _tell(say("but it will not start: this kb has no MCP SDK; {step}", step=_GET_SDK))
 
 
 @command.command("uninstall", short_help="Take the server out.")
@@ -121,8 +123,15 @@ def _tell(said: Said) -> None:
     click.echo(said.in_language(language_in_use()), err=True)
 
 
-def _needs_sdk() -> None:
+def _has_sdk() -> bool:
     from importlib.util import find_spec
 
-    if find_spec("mcp") is None:
-        raise KbError(say("kb mcp needs the MCP SDK"), hint=say("install it: pip install 'kb-anchors[mcp]'"))
+    return find_spec("mcp") is not None
+
+
+_GET_SDK = say("install it: pip install 'kb-anchors[mcp]'")
+
+
+def _needs_sdk() -> None:
+    if not _has_sdk():
+        raise KbError(say("kb mcp needs the MCP SDK"), hint=_GET_SDK)

@@ -46,7 +46,7 @@ LIMIT = 10_000
 _SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"})
 """Events at which the host hands a text on to the model."""
 _ITS_OWN = frozenset({"UserPromptSubmit", "Stop"})
-"""Events that a sub-agent has besides subagentStart and subagentStop: they are neither the person's nor the session's."""
+"""Events that a sub-agent has besides its start and end: they are neither the person's nor the session's."""
 _FIELDS: Mapping[str, str] = {
     "sessionId": "session_id",
     "transcriptPath": "transcript_path",

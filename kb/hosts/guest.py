@@ -1,8 +1,8 @@
-"""Claude Code's hooks, run by another agent program: Copilot CLI and Cursor read a project's `.claude/settings.json` too.
+"""Claude Code's hooks, run by another agent program: Copilot CLI and Cursor read a project's `.claude/settings.json`.
 
 There they get payloads of Claude Code's shape with fields of their own. Where kb's own hooks for that program are
-installed, those answer and these say nothing; else these answer as Claude Code's do, but never with an exit code that the
-program takes for a denial.
+installed, those answer and these say nothing; else these answer as Claude Code's do, but never with an exit code that
+the program takes for a denial.
 """
 
 from __future__ import annotations

@@ -51,6 +51,13 @@ def _gemini(folder: str, environment: Mapping[str, str]) -> str:
     return os.path.join(folder or home_folder(environment), ".gemini", "settings.json")
 
 
+def _copilot(folder: str, environment: Mapping[str, str]) -> str:
+    if folder:
+        return os.path.join(folder, ".github", "mcp.json")
+    home = environment.get("COPILOT_HOME") or os.path.join(home_folder(environment), ".copilot")
+    return os.path.join(home, "mcp-config.json")
+
+
 def _cursor(folder: str, environment: Mapping[str, str]) -> str:
     return os.path.join(folder or home_folder(environment), ".cursor", "mcp.json")
 
@@ -72,6 +79,7 @@ CLIENTS: Mapping[str, Client] = {
         Client("claude", _claude, "mcpServers", lambda p, a: {"type": "stdio", **_plain(p, a)}),
         Client("codex", _codex, "mcp_servers", _plain),
         Client("gemini", _gemini, "mcpServers", _plain),
+        Client("copilot", _copilot, "mcpServers", lambda p, a: {"type": "local", **_plain(p, a), "tools": ["*"]}),
         Client("cursor", _cursor, "mcpServers", _plain),
         Client("opencode", _opencode, "mcp", lambda p, a: {"type": "local", "command": [p, *a], "enabled": True}),
     )

@@ -1,4 +1,4 @@
-"""Sessions of Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, a line `{type, data, id, timestamp, parentId}` each.
+"""Sessions of Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, lines of `{type, data, id, timestamp, parentId}`.
 
 What a sub-agent does stands in the same file, with the `agentId` it has.
 """
