@@ -23,7 +23,7 @@ _LINE_END = regex(r"\r\n|\n|\r")
 _LINE = regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 _OPENING = regex(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSING = regex(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-_COMMENT = regex(r"(?:[ \t]*[|>][-+0-9]{0,2})?([ \t]+#[^\r\n]*)")
+_COMMENT = regex(r"(?:[ \t]*+[|>][-+0-9]{0,2})?([ \t]++#[^\r\n]*)")
 
 _PUNCTUATION = "\u2018-\u201d\u2014\u2026\u3001-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _PLAIN = regex(rf"[^\W\d](?:[\w./+@()' {_PUNCTUATION}-]*[\w./+@(){_PUNCTUATION}-])?")

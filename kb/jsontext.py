@@ -10,9 +10,9 @@ from kb.values import NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _SPARE = re.compile(rf"{_STRING}|,(?=[ \t\r\n]*[}}\]])", re.DOTALL)
-_REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\r\n]*?\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
+_REST_OF_LINE = re.compile(r"[ \t]*+(?:/\*(?:[^\r\n*]|\*(?!/))*+\*/[ \t]*+)*+(?://[^\r\n]*+)?(?=\r?\n)")
 _DECODER = json.JSONDecoder()
 
 

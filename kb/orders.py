@@ -83,7 +83,7 @@ _ACT = (
 _SAFETY = r"(?:safety|ethical|ethics|content|security|moderation)"
 _LIMITS = r"(?:guidelines|protocols?|polic(?:y|ies)|rules|restrictions|measures|filters|features|constraints)"
 _OPENS = (
-    r"(?:(?:^|\n)[\s>*#\d.)-]*|[.!?:;,。][\s*>\"'”’)]*|(?<![a-z])(?:please|then|and|now|just|also|always|must|should"
+    r"(?:(?:^|\n)[\s>*#\d.)-]*+|[.!?:;,。][\s*>\"'”’)]*+|(?<![a-z])(?:please|then|and|now|just|also|always|must|should"
     r"|you|(?:need|have|want you|remember|sure|asked|required|told) to)\s+)"
 )
 _IMPERATIVE = regex(rf"{_OPENS}\Z")

@@ -16,10 +16,10 @@ SHOWN = ("why", "impact", "rollback")
 LIMIT = 60
 """Characters of one line's text."""
 
-_ITEM = regex(r"[ \t]{0,3}(?:[-*+]|\d+[.)])[ \t]+(\S.*)$")
+_ITEM = regex(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(\S.*)$")
 _LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _FENCE = regex(r"[ \t]*(?:`{3,}|~{3,})")
-_RULER = regex(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*$")
+_RULER = regex(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 

@@ -12,7 +12,9 @@ _TOKEN = re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\r\n])*
 _HEADER = re.compile(r"^[ \t]*\[{1,2}([^\r\n]*?)\]{1,2}[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
 _KEY = r'[A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|\'[^\']*\''
 _NAME = re.compile(rf"\s*(?:{_KEY})(?:\s*\.\s*(?:{_KEY}))*\s*")
-_LINE = re.compile(rf"^[ \t]*({_KEY})[ \t]*=[ \t]*(\[[^\[\]]*\]|[^\r\n#]*?)[ \t]*(?=#|\r?$)", re.MULTILINE)
+_LINE = re.compile(
+    rf"^[ \t]*({_KEY})[ \t]*+=[ \t]*+(\[[^\[\]]*+\]|(?:[^\r\n#]*[^\r\n# \t])?)[ \t]*+(?=#|\r?$)", re.MULTILINE
+)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 

@@ -90,7 +90,7 @@ def _looked(check: Check, place: Place) -> Found:
 def git_version(place: Place) -> Found:
     """Look for a git that is new enough."""
     text = run(["git", "--version"], scrubbed(place.environment)).out.decode("utf-8", "replace")
-    match = re.search(r"(\d+)\.(\d+)", text)
+    match = re.search(r"(?<!\d)(\d++)\.(\d+)", text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     said = say("git {version}", version=text.removeprefix("git version").strip())
     return Found(OK if version >= OLDEST_GIT else FAILED, said)

@@ -224,7 +224,7 @@ def _title(text: str, path: str, values: Mapping[str, Any], heading: str, notes:
 def _heading_in_front(text: str) -> str:
     """Return a title that slipped into the front, where YAML takes it for a comment: `# Title`, then an empty line."""
     span = front_span(text)
-    match = re.match(r"#[ \t]+([^\r\n]+)\r?\n[ \t]*\r?\n", text[span.start : span.end]) if span else None
+    match = re.match(r"#[ \t]++([^\r\n]++)\r?\n[ \t]*+\r?\n", text[span.start : span.end]) if span else None
     return match.group(1).strip() if match else ""
 
 
@@ -280,7 +280,7 @@ def _kept_keys(values: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- sections -------------------------------------------------------------------------------------
 
-_SUBSECTION = regex(r"(?m)^### +(.+?)[ \t#]*$")
+_SUBSECTION = regex(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
 _CHOSEN = regex(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
 _BECAUSE = regex(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
 _LIST = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")

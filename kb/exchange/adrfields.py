@@ -52,7 +52,7 @@ _IN_PART = regex(
     re.IGNORECASE,
 )
 _SUPERSEDED_LATER = regex(
-    r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]*super[sc]e+ded[*_ ]+by\b"
+    r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}by\b"
     r"|(?<![不未])被[^，。；\n]{0,80}?(?:取代|替代|替换)",
     re.IGNORECASE,
 )
@@ -74,7 +74,7 @@ class StatusRead(NamedTuple):
 def read_status(text: str) -> StatusRead:
     """Return the status that the free *text* of a status field tells, in English or Chinese."""
     first = text.strip().partition("\n")[0]
-    choices = [word for word in map(_word, re.split(r"\s*\|\s*|\s+/\s+", first)) if word]
+    choices = [word for word in map(_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
     if len(choices) > 1:
         return StatusRead(Status.PROPOSED, False, False)
     if _IN_PART.search(text):
@@ -278,10 +278,12 @@ _MORE_SECTIONS = {
     "rollback": "rollback plan|回滚方案|回滚计划",
 }
 _NAMED = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
-_NUMBERING = regex(r"(?:\d+(?:\.\d+)*[.)、]?\s+|\d+[.)、]\s*|[一二三四五六七八九十]+[、.．]\s*)(?=\S)")
+_NUMBERING = regex(
+    r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
+)
 
 
-_TAIL = regex(r"\s*(?=[(（/])")
+_TAIL = regex(r"(?<!\s)\s*+(?=[(（/])")
 
 
 @lru_cache(maxsize=256)

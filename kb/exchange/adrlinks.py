@@ -77,16 +77,17 @@ _PART_OF = regex(
     r"\b(?:of|in)(?:\s+(?:ADR|DR|decision|record))?[\s-]{0,4}$"
 )
 _PART_BEHIND = regex(
-    r"['’]s\b|\s+in part\b|\s+on th(?:is|at|ese) (?:point|clause)s?\b|,?\s+(?:decision )?(?:section|clause|point)s? \d"
-    r"|,?\s*\(?(?:§\s*|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
+    r"['’]s\b|\s{1,9}in part\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
+    r"|,?\s{1,9}(?:decision )?(?:section|clause|point)s? \d"
+    r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
     re.IGNORECASE,
 )
 _THE = regex(r"(?i)\bthe\s{0,4}$")
 _NOUN_BEHIND = regex(r"\s[a-z]{3,}")
 """With `_THE` before the reference: "supersedes the ADR-0044 per-role tools" speaks of the tools."""
-_SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*(?:已|现)?(?:经)?\s*"
+_SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*+(?:已|现)?(?:经)?\s*+"
 _CHINESE_BY = regex(
-    rf"{_SELF_ZH}(?P<part>部分)?\s*(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
+    rf"{_SELF_ZH}(?P<part>部分)?\s*+(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
     re.DOTALL,
 )
 _CHINESE = regex(
@@ -95,7 +96,7 @@ _CHINESE = regex(
 _VERB = regex(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
 _MARKUP = regex(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = regex(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
-_ITEM = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
+_ITEM = regex(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _KEEPS_SENTENCE = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 

@@ -31,12 +31,12 @@ USER_HEADING = "User notes (用户笔记)"
 
 _ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*(.*?)[ \t]*$")
 _TOP = regex(r" {0,3}##?(?:[ \t]|$)")
-_SECTION = regex(r" {0,3}###[ \t]+(.*?)[ \t]*$")
+_SECTION = regex(r" {0,3}###[ \t]++((?:.*[^ \t\n])?)[ \t]*$")
 _RULE = regex(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
-_HASHES = regex(r"( {0,3})(#+)(?=[ \t\n]|$)")
+_HASHES = regex(r"( {0,3})(?<!#)(#++)(?=[ \t\n]|$)")
 _MOST_BLANK = 10_000
 """So many line ends in a row are believed to have stood in a file."""
-_PATH = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
+_PATH = regex(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
 
 class _Region(NamedTuple):
@@ -130,7 +130,7 @@ def _known(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _heading_of(row: str) -> str:
     match = _SECTION.match(row.rstrip("\n"))
-    return re.sub(r"[ \t]+#+$", "", match[1]) if match else ""
+    return re.sub(r"(?<![ \t])[ \t]++#+$", "", match[1]) if match else ""
 
 
 def _sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:

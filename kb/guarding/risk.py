@@ -85,7 +85,7 @@ _KNOWN: dict[str, re.Pattern[str]] = {}
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     if pattern not in _KNOWN:
-        inner = "".join(map(_as_regex, re.findall(r"\*\*/?|\*|\?|\[[^\]/]+\]|[^*?\[]+|\[", pattern.strip("/"))))
+        inner = "".join(map(_as_regex, re.findall(r"\*\*/?|\*|\?|\[[^\]/]{1,100}\]|[^*?\[]+|\[", pattern.strip("/"))))
         start = "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
         end = "/.*" if pattern.endswith("/") else "(?:/.*)?"
         _KNOWN[pattern] = re.compile(start + inner + end + r"\Z", re.IGNORECASE | re.DOTALL)

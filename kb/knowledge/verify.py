@@ -37,7 +37,7 @@ _SHELLS = frozenset({"sh", "bash", "shell", "zsh", "console", "shell-session", "
 _TRANSCRIPTS = frozenset({"console", "shell-session", "shellsession"})
 """Languages of blocks that show what was typed and what was answered."""
 _FENCE = regex(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)")
-_PROMPT = regex(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`?)\$ +(\S.*?)[ \t]*$")
+_PROMPT = regex(r"[ \t]*+(?:(?:[-*+>]|\d{1,9}[.)])[ \t]++)*+(`?)\$ ++(\S(?:.*\S)?)[ \t]*$")
 _KEPT = 200_000
 """Bytes of a command's output that are looked at: the last ones."""
 _SHOWN = 40

@@ -8,11 +8,11 @@ from kb.fences import fenced
 from kb.front import lines
 from kb.patterns import regex
 
-_ITEM = regex(r"(?:[ \t]*[\r\n]+)*( *)([-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
+_ITEM = regex(r"(?:[ \t]*+[\r\n]++)*+( *+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
 _DATED = regex(r"[-*+] +([12][0-9]{3}-[01][0-9]-[0-3][0-9])\b")
 _FENCE = regex(r" {0,3}(?:```|~~~)")
 _ROW = regex(r" {0,3}\|")
-_RULE = regex(r" {0,3}\|[ \t:|-]*-[ \t:|-]*$")
+_RULE = regex(r" {0,3}\|(?=[ \t:|]*-)[ \t:|-]*+$")
 _ENDS_PARAGRAPH = regex(r" {0,3}(?:#{1,6}(?:[ \t]|$)|>|\||<!--)")
 
 

@@ -99,7 +99,7 @@ _IDENTITY_ZH = (
 )
 _ASKER = regex(r"\b(?:i|me|my|myself|we)\b|我")
 _POLITE = regex(r"^(?:hey|hi|hello|ok|so|well|please|请问|那么|那|嗨|你好|喂)[\s,，、!！:：]+", re.IGNORECASE)
-_ENDING = regex(r"[\s?？!！。.~～吗呢吧呀啊嘛]+$")
+_ENDING = regex(r"(?<![\s?？!！。.~～吗呢吧呀啊嘛])[\s?？!！。.~～吗呢吧呀啊嘛]++$")
 
 
 def is_about_the_asker(line: str) -> bool:
@@ -144,7 +144,7 @@ _CODE = regex(
     re.IGNORECASE,
 )
 _PATH = regex(
-    r"(?<!\w)[\w.@-]*/[\w./@-]+|\b[\w-]+\.(?:py|js|ts|tsx|go|rs|java|kt|c|h|cpp|rb|php|sh|sql|ya?ml|toml|json|md|xml)\b"
+    r"(?<![\w.@-])[\w.@-]*+/[\w./@-]+|(?<![\w-])[\w-]++\.(?:py|js|ts|tsx|go|rs|java|kt|c|h|cpp|rb|php|sh|sql|ya?ml|toml|json|md|xml)\b"
 )
 _NAME = regex(
     r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\bE[A-Z]{4,}\b|\b\w+(?:Error|Exception)\b|\b[a-z_]\w*\.\w+\.\w+"

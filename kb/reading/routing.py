@@ -44,9 +44,11 @@ _SHARED = r"(?:shared|common|core|base|public|global|util\w*)"
 _OPERATION = _words(
     r"\b(?:change|edit|modify|update|move|rename|delete|remove|touch|rework|fix)\w*\b|修改|改动|更新|调整|移动|删除|改"
 )
-_FILES = _words(r"\b(?:([2-9]|\d{2,})|several|many|all|multiple|two|three|four|five)\s+(?:\w+\s+)?files\b|"
-                r"(?:[2-9两二三四五六七八九十]|\d{2,}|多|几|所有|全部)\s*个?文件|批量")  # fmt: skip
-_PATH = _words(r"(?:[\w.@-]+/)+[\w.@-]+|\b[\w-]+\.(?:py|js|tsx?|go|rs|java|c|h|cpp|rb|sh|sql|toml|ya?ml|json)\b")
+_FILES = _words(r"\b(?:([2-9]|\d{2,9})|several|many|all|multiple|two|three|four|five)\s+(?:\w+\s+)?files\b|"
+                r"(?:[2-9两二三四五六七八九十]|\d{2,9}|多|几|所有|全部)\s{0,9}个?文件|批量")  # fmt: skip
+_PATH = _words(
+    r"(?<![\w.@-])(?:[\w.@-]++/)+[\w.@-]+|(?<![\w-])[\w-]++\.(?:py|js|tsx?|go|rs|java|c|h|cpp|rb|sh|sql|toml|ya?ml|json)\b"
+)
 _TALK = _words(
     r"[\W_]*(?:thanks?(?: you)?(?: (?:so|very) much| a lot)?|thx|ok(?:ay)?|hi|hello|hey|good (?:morning|evening|night)|"
     r"bye|yes|no|sure|great|nice|cool|well done|how are you|go on|continue|谢谢(?:你|您|啦)?|多谢|感谢|好的?|嗯+|行|"

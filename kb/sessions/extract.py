@@ -180,7 +180,7 @@ _SENTENCE_LABEL = regex(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
 """A bold label before a sentence: "**Key fix in this session:** …"."""
 
 
-_INSTEAD_END = regex(r"\s*(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*$", re.IGNORECASE)
+_INSTEAD_END = regex(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
 
 
 def _title(main: str) -> str:

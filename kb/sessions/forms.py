@@ -41,7 +41,7 @@ _NORMAL_PER_PART = {"background": 4, "decided": 12, "caveats": 8, "progress": 12
                     "designs": 4}  # fmt: skip
 _ENTRY = 60
 """An entry of the normal form gets at most so many 字."""
-_SENTENCE = regex(r"[。！？]+[\"'”’」』)）]*|[!?.]+[\"'”’)]*(?=\s|$)")
+_SENTENCE = regex(r"[。！？]++[\"'”’」』)）]*|(?<![!?.])[!?.]++[\"'”’)]*+(?=\s|$)")
 _CLAUSE = regex(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
 _WITHIN = regex(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
 """Two letters between which no word ends."""

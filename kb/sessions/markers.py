@@ -28,14 +28,14 @@ _FIELD_LIMIT = 8000
 
 _TAG = regex(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)?\**\[(CK|DN|D|C|I|P|M"
-    r"|U)(\d{3,})?\]\**[ \t]*[:：]?[ \t]*(\S.*)$",
+    r"|U)(\d{3,})?\]\**[ \t]*+[:：]?[ \t]*+(\S.*)$",
     re.DOTALL,
 )
 _LABEL = regex(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+)?\**"
     r"(决策|决定|约束|教训|接口|偏好|模式|Decision|DECISION|Constraint|Lesson(?: learned)?|Interface|Preference"
     r"|Pattern)"
-    r"\**[ \t]*[:：]\**[ \t]*(\S.*)$",
+    r"\**[ \t]*+[:：]\**[ \t]*+(\S.*)$",
     re.DOTALL,
 )
 _LABELS: Mapping[str, str] = {

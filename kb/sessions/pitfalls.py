@@ -287,7 +287,7 @@ def _command(run: _Run, cwd: str) -> str:
     command = str(run.call.input.get("command", "")).strip()
     if cwd:
         command = command.replace(f"cd {cwd} && ", "").replace(cwd.rstrip("/") + "/", "")
-    command = re.sub(r"\s*2>&1\s*$", "", command)
+    command = re.sub(r"(?<!\s)\s*+2>&1\s*+$", "", command)
     return command if len(command) <= 160 and "\n" not in command and "`" not in command else ""
 
 

@@ -133,7 +133,7 @@ def paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...
     for path in known:
         by_name.setdefault(path.rpartition("/")[2], set()).add(path)
     found: list[str] = []
-    for match in _PATH.finditer(re.sub(r"\w+://\S+", " ", text)):
+    for match in _PATH.finditer(re.sub(r"(?<!\w)\w++://\S+", " ", text)):
         path = relative(match.group().rstrip("."), cwd)
         named = by_name.get(path, set())
         if "/" not in path and len(named) == 1:

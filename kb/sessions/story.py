@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CREATED = regex(r"#(\d{1,9})\b")
-_COMMIT = regex(r"git commit\b[^\n]*?\s-m\s*[\"'](?:\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n)?\s*([^\n\"']+)")
+_COMMIT = regex(r"git commit\b[^\n]*?\s-m\s*+[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)")
 _SIGNATURE = regex(
-    r"^[ \t]*((?:export\s+|default\s+|pub(?:\([a-z]+\))?\s+|public\s+|static\s+|async\s+|abstract\s+)*"
+    r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
     r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
     r"\s*(?:\bdo|[{:]|=>)?[ \t]*$",
     8,

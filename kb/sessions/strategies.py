@@ -30,7 +30,7 @@ _WHOLE_READ = 2000
 """Lines that a read without limits returns at most: as many may not be all of the file."""
 _LOOKED_AT = 20
 """So many newer reads of a file are compared with an older one."""
-_NUMBERED = regex(r"^\s*(\d+)[→\t]", re.MULTILINE)
+_NUMBERED = regex(r"^[ \t]*+(\d++)[→\t]", re.MULTILINE)
 
 
 class Cut(NamedTuple):

@@ -22,7 +22,7 @@ QUOTE = 240
 
 _UNSAFE = regex(r"[^\w.-]+")
 _SENTENCE = regex(r"(?<=[。！？])|(?<=[.!?])\s+")
-_BULLET = regex(r"[ \t]*(?:[-*+>]|[0-9]{1,9}[.)]|\|)*[ \t]*")
+_BULLET = regex(r"[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
 
 
 class Library(NamedTuple):

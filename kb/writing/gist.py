@@ -41,7 +41,7 @@ _LONGEST = 4
 """Characters of the longest Chinese word in the tables."""
 
 _ITEMS = regex(r"(?:^|(?<=\s))\d{1,2}[.)、]\s*(?=\D)")
-_MADE = regex(r"[\w#+-]*[\d._#+][\w.#+-]*")
+_MADE = regex(r"(?=[\w#+-]*?[\d._#+])[\w#+-]*+[\w.#+-]*+")
 _LEADING = frozenset({"use", "as", "as the", "is", "in", "to"})
 """Marks of the words behind which stands what is chosen."""
 _BY = frozenset({"by", "under"})

@@ -59,7 +59,7 @@ _POINTING = regex(
     r"|它们?|这个?|那个?|这样|那样|这种|那种|这里|上述|以上|前者|后者|此",
 )
 _NUMBERING = regex(
-    r"^\s*(?:architectur(?:e|al) decision records?\b|\[[^\]]{1,20}\]|(?:adr|rfc)?[-\s#]*\d{1,5}(?=[\s.:)\-—、]))"
+    r"^\s*+(?:architectur(?:e|al) decision records?\b|\[[^\]]{1,20}\]|(?:adr|rfc)?[-\s#]*\d{1,5}(?=[\s.:)\-—、]))"
     r"[\s.:)\-—、]*",
     re.IGNORECASE,
 )

@@ -67,7 +67,7 @@ _DENIED_BEFORE = regex(
 )
 _NO = regex(r"\b(?:no|any|without)\s(?:\w+\s)?$|(?:没有|无)(?:任何)?$", re.IGNORECASE)
 _DENIED_AFTER = regex(
-    r"\w*\s(?:impact|implication|effect|relevance|change|concern)s?\b|(?:上|方面)?的?(?:影响|变化|问题|风险)",
+    r"\w{0,40}\s(?:impact|implication|effect|relevance|change|concern)s?\b|(?:上|方面)?的?(?:影响|变化|问题|风险)",
     re.IGNORECASE,
 )
 _UNRELATED_AFTER = regex(r"\S{0,4}(?:无关|不受影响|没有影响)")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.session.archive import Session
 
-_POLITE = regex(r"^(?:请|麻烦|帮我)*(.*?)[。.!！~～\s]*$", 16)
-_GO_ON = regex(r"(?:继续|continue)[\s:：“\"']*([^\s“”\"'][^\n]*?)[”\"']*")
+_POLITE = regex(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
+_GO_ON = regex(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
 _LEAST_NAME, _LEAST_WORDS = 3, 4
 """A name has so many characters or more, words of a task so many 字: less than that is an ordinary prompt."""
 _NAME = regex(r"[\w.-]+")
