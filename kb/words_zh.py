@@ -476,6 +476,10 @@ KNOWLEDGE: dict[str, str] = {
     "{name} was rewritten: commits that this branch has from there are gone": (
         "{name} 被改写过：本分支来自那里的提交已不在其中"
     ),
+    "the command below drops them here too: {commits}; {ref} keeps this branch as it is": (
+        "下面的命令也会在这里丢掉它们：{commits}；{ref} 保留本分支现在的样子"
+    ),
+    "{message}; {more}": "{message}；{more}",
     "git rebase --onto {name} {commit}": "git rebase --onto {name} {commit}",
     "{name} and this branch have no commit in common": "{name} 与本分支没有共同的提交",
     "if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}": (
@@ -700,7 +704,14 @@ STORE: dict[str, str] = {
     "check out a branch: git switch -": "检出一个分支：git switch -",
     "another kb is writing in {path}": "另一个 kb 正在写 {path}",
     "another git process holds {path}": "另一个 git 进程占用着 {path}",
-    "if no git process runs, remove that file": "如果没有 git 进程在运行，删除该文件",
+    "if no git process works there: kb doctor --fix": "如果没有 git 进程在那里工作：kb doctor --fix",
+    "try again; if its process has died, after a minute: kb doctor --fix": (
+        "请重试；如果它的进程已经终止，一分钟后运行：kb doctor --fix"
+    ),
+    "a git process that has died left {path}: nobody has let go of it for {n} minutes": (
+        "一个已终止的 git 进程留下了 {path}：{n} 分钟没有释放"
+    ),
+    "take it away: kb doctor --fix": "移除它：kb doctor --fix",
     "a {doing} is in progress in {path}": "{path} 正在进行 {doing}",
     "finish it first": "请先完成它",
     "it does not come from this clone": "它不是这个克隆写下的",

@@ -359,6 +359,11 @@ def test_what_was_rewritten_there_needs_a_person(team: Team, taken_back: bool) -
     with pytest.raises(NeedsPerson, match="rewritten") as caught:
         sync(bob)
     assert str(caught.value.hint) == f"git rebase --onto origin/main {last[:12]}"
+    assert f"{last[:7]} Add [D001]" in str(caught.value), "what the command drops is named"
+    kept = git(bob.root, "rev-parse", "HEAD").strip()
+    assert f"refs/kb/rescue/rewritten-{kept[:12]} {kept}" in git(
+        bob.root, "for-each-ref", "--format=%(refname) %(objectname)"
+    )
     assert team.tip() == tip
     git(bob.root, "rebase", "-q", "--onto", "origin/main", last)
     assert sync(bob).sent == 1 and len(ids(bob)) == 2 - taken_back

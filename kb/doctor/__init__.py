@@ -282,7 +282,7 @@ CHECKS: tuple[Check, ...] = (
     Check("settings", settings, say("see: kb config")),
     Check("versions", traces.versions, say("install Python 3.11 or newer")),
     Check("permissions", traces.permissions, say("make it yours: chown")),
-    Check("locks", traces.locks, say("if no git process runs, remove that file"), traces.remove_locks),
+    Check("locks", traces.locks, say("if no git process works there: kb doctor --fix"), traces.remove_locks),
     Check("repository", repository, say("make git status work there")),
     Check("refs", traces.refs, say("see: git fsck, git reflog")),
     Check("driver", traces.merge_driver, say("run: kb doctor --fix"), traces.install_driver),

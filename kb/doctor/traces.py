@@ -19,6 +19,7 @@ from kb.knowledge.write.change import Writing
 from kb.knowledge.write.publish import owed_files
 from kb.store.files import STALE, half_written
 from kb.store.git import checkout, driver
+from kb.store.git.locks import git_may_run
 from kb.store.git.repository import GivenUp, Repository
 from kb.words import say
 
@@ -98,30 +99,10 @@ def remove_locks(place: Place) -> None:
     kept = opened(place).repository
     with contextlib.suppress(GivenUp, Busy), kept.locked(given_up=lambda: True):
         checkout.release_abandoned(kept)
-    if _git_may_run(kept.top, kept.git_dir, kept.common_dir):
+    if git_may_run(kept.top, kept.git_dir, kept.common_dir):
         return
     for path in _locks(opened(place)):
         os.unlink(path)
-
-
-def _git_may_run(*folders: str) -> bool:
-    """Tell whether a git process works in *folders*, or might where the system does not say."""
-    if not os.path.exists("/proc/self/comm"):
-        return True
-    places = tuple(os.path.realpath(folder) for folder in folders)
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                if not file.read().startswith("git"):
-                    continue
-            at = os.readlink(f"/proc/{pid}/cwd")
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return True
-        if any(at == folder or at.startswith(folder + os.sep) for folder in places):
-            return True
-    return False
 
 
 # -- what git says -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from kb.knowledge.names import CONTENT
 from kb.knowledge.sync.replay import Line, line_of, replay
 from kb.patterns import regex
 from kb.store.git.lines import commits, is_ancestor
-from kb.store.git.repository import message
+from kb.store.git.repository import Move, message
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 REQUESTS = "kb/sync/"
 """What the branches begin with on which kb puts commits that the remote's branch does not take."""
 _REQUEST = regex(r"refs/remotes/.*/kb/sync/.*|refs/kb/remotes/.*/sync/.*")
+RESCUE = "refs/kb/rescue/"
+"""What the refs begin with that keep a branch as it was; they are never sent."""
+_NAMED = 5
+"""Commits that are named where some go."""
 FORWARD, REPLAYED, MERGED = "forward", "replayed", "merged"
 
 
@@ -92,13 +96,28 @@ def _is_taken(kb: KnowledgeBase, ours: str, upstream: Upstream) -> bool:
 
 
 def _refuse_rewritten(kb: KnowledgeBase, ours: str, upstream: Upstream) -> None:
-    """Raise NeedsPerson where commits that we have were taken out of the remote's branch."""
+    """Raise NeedsPerson where commits that we have were taken out of the remote's branch.
+
+    The command to go on drops them here as well: they are named, and a rescue ref keeps them.
+    """
     repository, last = kb.repository, upstream.last
-    if last and not is_ancestor(repository, last, upstream.tip) and is_ancestor(repository, last, ours):
-        raise NeedsPerson(
-            say("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name),
-            hint=say("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12]),
-        )
+    if not last or is_ancestor(repository, last, upstream.tip) or not is_ancestor(repository, last, ours):
+        return
+    rescue = f"{RESCUE}rewritten-{ours[:12]}"
+    if not repository.ref(rescue):
+        repository.publish([Move(rescue, ours, "")], "kb: sync")
+    gone = commits(repository, last, upstream.tip)[::-1]
+    names = [f"{one.oid[:7]} {one_line(one.message.partition(chr(10))[0])}" for one in gone[:_NAMED]]
+    names += [f"… (+{len(gone) - _NAMED})"] if len(gone) > _NAMED else []
+    first = say("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
+    more = say(
+        "the command below drops them here too: {commits}; {ref} keeps this branch as it is",
+        commits=", ".join(names), ref=rescue,
+    )  # fmt: skip
+    raise NeedsPerson(
+        say("{message}; {more}", message=first, more=more),
+        hint=say("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12]),
+    )
 
 
 def _is_seen_elsewhere(kb: KnowledgeBase, line: Line) -> bool:

@@ -13,7 +13,7 @@ from kb.knowledge.names import INBOX, REJECTED
 from kb.knowledge.review.branches import propose_text
 from kb.knowledge.sync import inboxes
 from kb.knowledge.sync.advance import Advance, go, prepared
-from kb.knowledge.sync.ahead import REPLAYED, Upstream, Way, way
+from kb.knowledge.sync.ahead import REPLAYED, RESCUE, Upstream, Way, way
 from kb.knowledge.sync.sharing import Sharing, Tips
 from kb.knowledge.sync.tracked import Tracked
 from kb.knowledge.write.change import Writing
@@ -27,8 +27,6 @@ from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
-
-_RESCUE = "refs/kb/rescue/"
 
 
 class Integrated(NamedTuple):
@@ -98,7 +96,7 @@ class Integration:
         return Integrated(found, received, rescue, sharing, bool(inbox), tuple(self._notes))
 
     def _free_rescue(self) -> str:
-        stem = ref = _RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._kb.now()))
+        stem = ref = RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._kb.now()))
         number = 1
         while self._tracked.has_ref(ref):
             number += 1

@@ -95,7 +95,10 @@ class Syncing:
     def __init__(self, kb: KnowledgeBase, remote: str = "") -> None:
         """Sync the checked-out branch with *remote*, or with that which the branch has."""
         self._kb = kb
-        self.tracked = Tracked(kb, kb.repository.head().ref, remote)
+        ref = kb.repository.head().ref
+        if not ref:  # somebody has checked out a commit since the sync began
+            raise kb.repository.detached()
+        self.tracked = Tracked(kb, ref, remote)
         self._last: Integrated | None = None
         self._unseen: set[Key] = set()
         self._done = Synced(self.tracked.remote, self.tracked.branch)

@@ -11,14 +11,14 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kb.errors import Busy, KbError
+from kb.errors import KbError
 from kb.store.files import STALE, content, harden, remove, remove_folder, write, write_whole
 from kb.store.git.command import Output, Started, failure
+from kb.store.git.locks import lock_held
 from kb.store.git.paths import leads_out
 from kb.store.git.repository import PATIENCE, Repository
 from kb.store.stamps import stamp
 from kb.values import NamedTuple
-from kb.words import say
 
 Changes = Mapping[str, tuple[bytes | None, bytes | None]]
 """Path → what the file was in the commit below and is in the new one; None: not there."""
@@ -220,10 +220,7 @@ def _lock(lock: str, mark: str) -> None:
         except FileExistsError:
             if time.monotonic() > end:
                 remove(mark)
-                raise Busy(
-                    say("another git process holds {path}", path=lock),
-                    hint=say("if no git process runs, remove that file"),
-                ) from None
+                raise lock_held(lock) from None
             time.sleep(0.02)
         except OSError:  # a file system without links
             with contextlib.suppress(FileExistsError):

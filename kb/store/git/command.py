@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
+from kb.patterns import regex
 from kb.values import NamedTuple
 from kb.words import say
 
@@ -58,6 +59,8 @@ _PASSING = (
     "index.lock", "Unable to create",
 )  # fmt: skip
 """What git says about troubles that pass."""
+_LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
+"""What git says of a lock that it cannot take."""
 
 
 _WAYS_OUT = {
@@ -236,6 +239,10 @@ def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
     words = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
     theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
     text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
+    if lock := _LOCK.search(output.error):
+        from kb.store.git.locks import lock_held
+
+        return lock_held(lock[1])
     if any(sign in output.error for sign in _PASSING):
         return Busy(say("git {command} failed: {problem}", command=arguments[0], problem=text))
     hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")

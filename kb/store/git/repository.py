@@ -13,6 +13,7 @@ from kb.store.files import harden
 from kb.store.git.command import Output, Started, failure, run, scrubbed
 from kb.store.git.guard import Guard
 from kb.store.git.layout import common_dir, enclosing, first_line, packed
+from kb.store.git.locks import lock_held
 from kb.store.git.trees import patched
 from kb.values import NamedTuple
 from kb.words import say
@@ -207,21 +208,22 @@ class Repository:
                     hint=say("finish it first"),
                 )
         if not self.head().ref:
-            return Busy(
-                say("no branch is checked out in {path} (detached HEAD)", path=self.top),
-                hint=say("check out a branch: git switch -"),
-            )
+            return self.detached()
         if not self._waited_for(os.path.join(self.git_dir, "index.lock")):
-            return Busy(
-                say("another git process holds {path}", path=os.path.join(self.git_dir, "index.lock")),
-                hint=say("if no git process runs, remove that file"),
-            )
+            return lock_held(os.path.join(self.git_dir, "index.lock"))
         if other := self._other_work_tree():
             return Busy(
                 say("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
                 hint=say("take it out: git config --unset core.worktree"),
             )
         return None
+
+    def detached(self) -> Busy:
+        """Return the trouble that no branch is checked out."""
+        return Busy(
+            say("no branch is checked out in {path} (detached HEAD)", path=self.top),
+            hint=say("check out a branch: git switch -"),
+        )
 
     def _other_work_tree(self) -> str:
         """Return where the files of this repository are for git, if that is elsewhere; else ""."""
