@@ -29,9 +29,11 @@ TIMEOUTS: Mapping[str, int] = {
     "SubagentStart": 10,
     "SessionEnd": 3,
     "PreToolUse": 10,
+    "PostToolUse": 10,
 }
 """At SessionEnd the host waits 3 seconds at most. It has no searches whose results could be shortened."""
-MATCHERS: Mapping[str, str] = {}
+MATCHERS: Mapping[str, str] = {"PostToolUse": "Bash|apply_patch|mcp__.*"}
+"""The tools that may change records without a word of it."""
 FAILED = 1
 LIMIT = 10_000
 _SPEAKING = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "PostToolUse"})

@@ -39,7 +39,7 @@ TIMEOUTS: Mapping[str, int] = {
     "sessionEnd": 10,
 }
 """What a sub-agent does stands in the session's own file, so at subagentStop there is nothing to read."""
-MATCHERS: Mapping[str, str] = {"postToolUse": "glob|grep"}
+MATCHERS: Mapping[str, str] = {"postToolUse": "glob|grep|bash|powershell"}
 FAILED = 0
 LIMIT = 10_000
 """Bytes of a text, at most."""

@@ -33,13 +33,14 @@ TIMEOUTS: Mapping[str, int] = {
     "sessionStart": 60,
     "beforeSubmitPrompt": 10,
     "preToolUse": 10,
+    "postToolUse": 10,
     "preCompact": 60,
     "stop": 60,
     "subagentStop": 60,
     "sessionEnd": 10,
 }
 """At subagentStart nothing can be told, and no result but that of an MCP tool can be changed."""
-MATCHERS: Mapping[str, str] = {}
+MATCHERS: Mapping[str, str] = {"postToolUse": "Shell|MCP.*"}
 FAILED = 0
 LIMIT = 10_000
 

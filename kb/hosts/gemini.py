@@ -27,12 +27,13 @@ TIMEOUTS: Mapping[str, int] = {
     "SessionStart": 60,
     "BeforeAgent": 10,
     "BeforeTool": 10,
+    "AfterTool": 10,
     "AfterAgent": 60,
     "PreCompress": 60,
     "SessionEnd": 10,
 }
-"""The result of a tool cannot be shortened here, so AfterTool is not asked for."""
-MATCHERS: Mapping[str, str] = {"PreCompress": "manual"}
+"""The result of a tool cannot be shortened here: at AfterTool it is looked at what a command has changed."""
+MATCHERS: Mapping[str, str] = {"PreCompress": "manual", "AfterTool": "run_shell_command|mcp_.*"}
 """The host names the event "auto" before every request to the model, whether it compresses then or not."""
 FAILED = 1
 LIMIT = 10_000

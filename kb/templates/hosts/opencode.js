@@ -196,6 +196,11 @@ export const KbPlugin = async ({ client, directory }) => {
         const payload = { tool_name: input.tool, tool_input: input.args ?? {}, tool_response: output.output }
         const answer = await send("tool.execute.after", "post-tool", input.sessionID, payload)
         if (typeof answer.output === "string") output.output = `${answer.output}\n\n${answer.context ?? ""}`
+      } else if (!["read", "glob", "grep", "list", "edit", "write", "todowrite", "todoread"].includes(input.tool)) {
+        const payload = { tool_name: input.tool, tool_input: input.args ?? {} }
+        const answer = await send("tool.execute.after", "post-tool", input.sessionID, payload)
+        if (answer.context && typeof output?.output === "string") output.output = `${output.output}\n\n${answer.context}`
+        show(answer)
       }
       const note = notes.get(input.callID)
       notes.delete(input.callID)
