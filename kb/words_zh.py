@@ -1703,8 +1703,8 @@ SESSIONS: dict[str, str] = {
 
 GUARDING: dict[str, str] = {
     # the guard
-    "kb: {why}; the memory of this project has not been read for this prompt yet. Next: {step}": (
-        "kb：{why}；本轮还没有读过本项目的记忆。下一步：{step}"
+    "kb: read what is recorded for this project before you go on ({why}). Next: {step}": (
+        "kb：继续之前，先读本项目已有的记录（{why}）。下一步：{step}"
     ),
     "kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}": (
         "kb：{why}，而本轮没有读过本项目的记忆。下一步：{step}"

@@ -174,11 +174,14 @@ def test_nobody_waits_for_what_is_not_there(work: Work) -> None:
     assert work.write("src/auth/login.py", session="s2") == Decision(), "there is nothing to read at all"
 
 
-def test_a_warning_comes_once_for_a_prompt(work: Work) -> None:
+def test_a_warning_comes_once_in_a_session_and_to_the_agent_alone(work: Work) -> None:
     work.mode = "warn"
-    assert [work.write("src/a.py").permission for _ in range(3)] == [WARN, "", ""]
+    said = [work.write("src/a.py") for _ in range(3)]
+    assert [one.permission for one in said] == [WARN, "", ""]
+    assert said[0].told_person == "" and said[0].told_model.endswith(f"Next: read {PATTERNS}")
     work.prompt()
-    assert work.write("src/a.py").permission == WARN
+    assert work.write("src/a.py").permission == ""
+    assert work.write("src/a.py", session="s2").permission == WARN
 
 
 def test_a_log_that_cannot_be_written_denies_nothing(work: Work) -> None:
@@ -196,17 +199,64 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(work: Work) -> None:
         assert work.write("src/auth/login.py") == Decision()
 
 
-def test_without_a_memory_bank_reading_the_records_is_what_is_asked_for(work: Work, kb: KnowledgeBase) -> None:
+def without_bank(work: Work) -> None:
     for name in (PATTERNS, INDEX):
         (work.folder / name).unlink()
     (work.folder / "memory-bank/details").rmdir()
     (work.folder / "memory-bank").rmdir()
+
+
+@pytest.mark.parametrize("mode", ["warn", "block"])
+def test_without_a_memory_bank_the_record_on_the_path_is_what_is_to_be_read(
+    work: Work, kb: KnowledgeBase, mode: str
+) -> None:
+    without_bank(work)
+    work.mode = mode
     assert work.write("src/auth/login.py") == Decision(), "there are no records yet"
     add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
     work.prompt()
-    assert work.write("src/auth/login.py").reason.endswith("run: kb hint t1 -k auth -k login")
-    work.bash("kb hint t1 -k auth -k login")
+    for path in ("src/auth/login.py", "src/a.py", "package.json"):
+        assert work.write(path) == Decision(), "nothing recorded is about a path of this repository"
+    add(
+        kb,
+        "decision",
+        "Logins are limited to five tries",
+        decision="Five tries an hour.",
+        impact=("src/auth/",),
+        **REST,
+    )
+    work.prompt()
+    said = work.write("src/auth/login.py")
+    step = (said.reason or said.context).partition("Next: run: ")[2]
+    assert step == "kb show D002" and said.permission == (DENY if mode == "block" else WARN)
+    done = run(work.folder, *step.split()[1:], KB_HOME=str(work.root))
+    assert done.code == 0 and "Five tries an hour" in done.out
+    work.bash(step)
     assert work.write("src/auth/login.py") == Decision()
+
+
+def test_a_record_that_a_prompt_has_just_brought_counts_as_read(work: Work, kb: KnowledgeBase) -> None:
+    without_bank(work)
+    add(
+        kb,
+        "decision",
+        "Logins are limited to five tries",
+        decision="Five tries an hour.",
+        impact=("src/auth/",),
+        **REST,
+    )
+    told = hook(work, "user-prompt", prompt="Why are logins limited to five tries?", session_id="s1")
+    assert "D001" in json.dumps(told)
+    assert work.write("src/auth/login.py") == Decision()
+    assert work.write("src/auth/login.py", session="s2").permission == DENY
+
+
+def test_in_the_repository_of_a_knowledge_base_a_high_risk_asks_for_any_record(root: Path, kb: KnowledgeBase) -> None:
+    add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
+    work = Work(root, root)
+    assert work.write("src/auth/login.py").reason.endswith("run: kb list")
+    work.mode = "warn"
+    assert work.write("src/a.py", session="s2") == Decision()
 
 
 # -- however it is read ------------------------------------------------------------------------------
@@ -888,8 +938,10 @@ def test_a_denial_is_said_in_the_language_of_the_knowledge_base(work: Work) -> N
 def test_asking_kb_itself_counts_as_reading_and_its_server_may_write(work: Work, kb: KnowledgeBase) -> None:
     for name in (PATTERNS, INDEX):
         (work.folder / name).unlink()
-    add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS)
-    for number, tool in enumerate(("mcp__kb__hint", "mcp__kb__search", "mcp__plugin_kb_kb__read", "mcp__kb__pack")):
+    add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS, impact=("src/auth/",), **REST)
+    tools = ("mcp__kb__hint", "mcp__kb__search", "mcp__plugin_kb_kb__read", "mcp__kb__pack", "mcp_kb_search",
+             "mcp_kb_pack", "kb_search", "kb_show", "mcp__plugin_kb_kb__search")  # fmt: skip
+    for number, tool in enumerate(tools):
         payload = {"session_id": "s1", "cwd": str(work.folder), "tool_name": tool, "tool_input": {"query": "x"}}
         assert not says_nothing("PreToolUse", payload, str(work.root)), tool
         assert work.call(tool, session=f"m{number}", query="x") == Decision()

@@ -39,9 +39,11 @@ class Words(NamedTuple):
     """Why; with the one next step."""
 
     def in_language(self, language: str) -> Decision:
-        """Return the ruling as what a host is answered."""
+        """Return the ruling as what a host is answered: a warning is for the agent alone, who can do what it says."""
         if not self.reason:
             return Decision()
+        if self.permission == WARN:
+            return Decision(WARN, context=self.reason.in_language(language))
         if self.permission != ASK:
             return Decision(self.permission, self.reason.in_language(language))
         unasked = say("{why}. Next: ask the person to do it; this agent program cannot ask for kb", why=self.reason)
@@ -59,7 +61,7 @@ def unread(mode: str, risk: Level, step: Said | None) -> Words:
         said = say("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}",
                    why=risk.reason, step=step)  # fmt: skip
         return Words(DENY, said)
-    said = say("kb: {why}; the memory of this project has not been read for this prompt yet. Next: {step}",
+    said = say("kb: read what is recorded for this project before you go on ({why}). Next: {step}",
                why=risk.reason, step=step)  # fmt: skip
     return Words(WARN, said)
 

@@ -40,7 +40,10 @@ a settings file asks for more.
 
 TOUCHING = "Read|Write|Edit|MultiEdit|NotebookEdit|Grep|Glob|Bash|PowerShell|mcp__.*"
 """The tools that read or write files."""
-MATCHERS: Mapping[str, str] = {"PreToolUse": TOUCHING + "|Agent|Task", "PostToolUse": "Glob|Grep|Bash|PowerShell|mcp__.*"}
+MATCHERS: Mapping[str, str] = {
+    "PreToolUse": TOUCHING + "|Agent|Task",
+    "PostToolUse": "Glob|Grep|Bash|PowerShell|mcp__.*",
+}
 """The tools at which an event is wanted; at others the host need not call."""
 EVENTS: Mapping[str, str] = {event: event for event in TIMEOUTS}
 """Every event by the host's name, with kb's."""

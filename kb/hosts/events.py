@@ -126,7 +126,12 @@ def _lit_at_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     project = kb.project(_text(payload, "cwd"))
-    return Decision(context=kb.answer_to_prompt(_text(payload, "prompt"), project=project))
+    told = kb.answer_to_prompt(_text(payload, "prompt"), project=project)
+    if told:
+        from kb.knowledge.guard.log import READ, Log
+
+        Log(kb, _text(payload, "session_id")).add(READ, "kb prompt")
+    return Decision(context=told)
 
 
 def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:

@@ -10,13 +10,14 @@ from kb.errors import BadInput
 from kb.guarding import guard
 from kb.guarding.calls import touched
 from kb.guarding.risk import FILE as RISK_FILE
-from kb.guarding.risk import PATTERNS, Level, Risk, level, text_of
+from kb.guarding.risk import HIGH, PATTERNS, Level, Risk, level, text_of
 from kb.guarding.touched import Call, Place, patched
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
 from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, real_path, whose
+from kb.knowledge.lookup import name_of
 from kb.patterns import regex
-from kb.record import GLOBAL, Status
+from kb.record import GLOBAL, Record, Status
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -30,8 +31,6 @@ _LARGEST = 2_000_000
 """Bytes of a patch that are read."""
 _ASKED_ABOUT = 20
 """Paths of one call for which constraints are looked up."""
-_WORDS = regex(r"[^\W\d_]{3,}")
-_COMMON = frozenset(["src", "lib", "app", "index", "main", "test", "tests", "json", "init"])
 
 
 class Seen(NamedTuple):
@@ -111,17 +110,35 @@ def _wanted(kb: KnowledgeBase, ground: Grounds, settings: Risk) -> list[str]:
     return there[0] or there[1] if settings.requires == PATTERNS else [*there[0], *there[1]]
 
 
-def _step(kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: Sequence[str]) -> Said | None:
-    """Return how the memory is to be read; None where it has been, or where there is none."""
+def _step(
+    kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: Sequence[str], *, is_high: bool
+) -> Said | None:
+    """Return how the memory is to be read; None where it has been, or where nothing in it is about the call."""
     reads = log.here(READ)
     if wanted := _wanted(kb, ground, settings):
         if any(inside(real_path(path), read) for path in wanted for read in reads if os.path.isfile(read)):
             return None
         return say("read {path}", path=_short(wanted[0], ground))
-    if reads or not kb.fresh(thorough=False).titles([kb.project(ground.folder), GLOBAL], 1):
+    if reads:
         return None
-    words = [word for word in _WORDS.findall(paths[0] if paths else "") if word.lower() not in _COMMON]
-    return say("run: {command}", command=" ".join(["kb hint t1", *(f"-k {word}" for word in words[-3:])]))
+    project = kb.project(ground.folder)
+    if record := _governing(kb, project, paths):
+        return say("run: {command}", command=f"kb show {name_of(kb, record)}")
+    is_own = inside(kb.root, ground.project)
+    scopes = [project, GLOBAL] if is_own else [project] if project != GLOBAL else []
+    if is_high and scopes and kb.fresh(thorough=False).titles(scopes, 1):
+        return say("run: {command}", command="kb list")
+    return None
+
+
+def _governing(kb: KnowledgeBase, project: str, paths: Sequence[str]) -> Record | None:
+    """Return an accepted record whose impact names one of *paths*, or a folder above; None for none."""
+    scopes = tuple({project, GLOBAL})
+    for path in paths[:_ASKED_ABOUT]:
+        wanted = Filter(scopes=scopes, statuses=(Status.ACCEPTED,), path=path.rstrip("/"))
+        if found := kb.fresh(thorough=False).records(wanted):
+            return found[0]
+    return None
 
 
 def _short(path: str, ground: Grounds) -> str:
@@ -213,10 +230,13 @@ def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: 
         if notices:
             log.add(NOTICED)
             said.append(Decision(message="\n".join(notices)))
-    step = _step(kb, ground, settings, log, written) if mode.name != guard.OFF and log.session else None
-    is_first = not log.here(WARN)
-    ruling = guard.unread(mode.name, level(written, settings, many=many), step)
-    if ruling.permission and not log.add(ruling.permission, ""):
+    risk = level(written, settings, many=many)
+    is_asked = mode.name != guard.OFF and log.session
+    step = _step(kb, ground, settings, log, written, is_high=risk.name == HIGH) if is_asked else None
+    key = step.in_language("en") if step else ""
+    is_first = not log.here(WARN) and key not in log.ever(WARN)
+    ruling = guard.unread(mode.name, risk, step)
+    if ruling.permission and not log.add(ruling.permission, key):
         ruling = guard.Words()
     if ruling.permission == DENY or (ruling.permission and is_first):
         said.append(ruling.in_language(language))
