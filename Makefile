@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults bench-guard docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
@@ -14,6 +14,7 @@ help:
 	@echo "make bench-latency  how long a search takes in 100,000 records; the first time half an hour"
 	@echo "make bench-mcp   ask kb mcp with the TypeScript SDK; needs node and npm"
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
+	@echo "make bench-guard   let commands of agents loose on records: stopped before, found after, or harmless"
 	@echo "make docs   write the generated parts of docs/ anew"
 
 $(VENV)/.ready: pyproject.toml
@@ -68,6 +69,9 @@ bench-mcp: $(VENV)/.ready
 
 bench-faults: $(VENV)/.ready
 	$(RUN)/python -m bench.faults $(if $(FORM),$(FORM),--write-docs)
+
+bench-guard: $(VENV)/.ready
+	$(RUN)/python -m bench.guard
 
 docs: $(VENV)/.ready
 	$(RUN)/python -m docs.generate

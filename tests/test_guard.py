@@ -472,6 +472,14 @@ KEPT = r"""
     mv a ROOT/content/sessions/x/compact.md
     ln -sf /dev/null RECORD
     eval echo x \> RECORD
+    sudo -E rm RECORD
+    sudo -n -u root rm RECORD
+    env -i -u HOME A=1 rm RECORD
+    env -S 'rm -f' RECORD
+    nice -n 10 rm RECORD
+    timeout -k 5 -s KILL 10 rm RECORD
+    xargs -0 -n 1 -P 2 rm RECORD
+    stdbuf -o L tee RECORD
     cp -t ROOT/content/anchors/global a b
     git -C ROOT rm -r content
     echo x > short/../new.md

@@ -32,6 +32,18 @@ _HANDS_ON = frozenset([
     "exec", "eval", "xargs", "parallel", "watch", "unbuffer", "script", "caffeinate",
     "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "rye", "npx",
 ])  # fmt: skip
+_TAKES: Mapping[str, Sequence[str]] = {
+    "sudo": ("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T", "-U", "--user", "--group", "--chdir"),
+    "doas": ("-u", "-C"), "env": ("-u", "-C", "--unset", "--chdir"), "nice": ("-n", "--adjustment"),
+    "ionice": ("-c", "-n", "-p", "--class", "--classdata"), "timeout": ("-k", "-s", "--kill-after", "--signal"),
+    "time": ("-f", "-o", "--format", "--output"), "stdbuf": ("-i", "-o", "-e"), "exec": ("-a",),
+    "xargs": ("-I", "-n", "-P", "-L", "-d", "-s", "-E", "-a", "--max-args", "--max-procs", "--delimiter",
+              "--arg-file", "--max-lines", "--replace"),
+    "parallel": ("-j", "-n", "-a", "--jobs", "--max-args", "--arg-file"), "watch": ("-n", "-d", "--interval"),
+    "uv": ("--project", "--directory", "--with", "-p", "--python"), "uvx": ("--from", "--with", "-p", "--python"),
+    "pipx": ("--spec",), "npx": ("-p", "--package"), "caffeinate": ("-t", "-w"),
+}  # fmt: skip
+"""The options of programs that run another one which take the word behind them."""
 _AGENTS = frozenset(["claude", "codex", "gemini", "cursor-agent", "copilot", "opencode"])
 _WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
 _BY_HAND = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import")
@@ -160,9 +172,11 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
     if name == "script":
         yield from _in_a_shell(command, known, depth)
         return
+    valued = _TAKES.get(name, ())
+    if name == "env" and rest[:1] in (["-S"], ["--split-string"]) and len(rest) > 1:
+        rest = [*rest[1].split(), *rest[2:]]
     while rest and (rest[0].startswith("-") or "=" in rest[0] or rest[0].rstrip("smhd").replace(".", "").isdigit()):
-        takes = rest[0] in ("-I", "-u", "-n", "-P", "-L", "-d", "-C", "-S", "-k", "-s", "-E", "-a", "--chdir")
-        rest = rest[2:] if takes and len(rest) > 1 and not rest[1].startswith("-") else rest[1:]
+        rest = rest[2:] if rest[0] in valued else rest[1:]
     rest = rest[1:] if rest[:1] in (["run"], ["exec"]) else rest
     if at := next((n for n, word in enumerate(rest) if _KB.search(word)), 0):  # behind options that take a value
         rest = rest[at:]
