@@ -236,7 +236,7 @@ def test_its_forms_and_its_calls_are_told(name: str, kb: KnowledgeBase, tmp_path
 @pytest.mark.parametrize("make", [codex, copilot, gemini, gemini_lines, opencode])
 def test_how_full_the_context_is(make: Any) -> None:
     windows = {codex: 272_000, copilot: 128_000}
-    for used in (1000, 136_000):
+    for used in (1000, 126_000):
         found = usage_in(make(used))
         assert found.tokens == used and found.window == windows.get(make, 200_000)
 
@@ -275,6 +275,46 @@ def test_what_the_host_wrote_is_no_prompt() -> None:
         "parts": [{"type": "text", "text": "so far"}],
     }
     assert read(line(*opencode_messages(), summary)).messages[-1].origin == SUMMARY
+
+
+def test_what_a_script_of_codex_did_is_told_with_its_files() -> None:
+    def done(item: dict[str, Any]) -> dict[str, Any]:
+        return {"timestamp": TIME, "type": "event_msg", "payload": {"type": "item_completed", "item": item}}
+
+    diff = "@@ -3,3 +3,3 @@\n \n-def refund(order):\n+def refund(order, key):\n     pass\n"
+    changes = {"/w/a.py": {"type": "update", "unified_diff": diff, "move_path": None},
+               "/w/b.py": {"type": "add", "content": "x = 1\n"}}  # fmt: skip
+    ran = {"type": "CommandExecution", "command": ["/bin/bash", "-lc", "make"], "aggregated_output": "broken",
+           "exit_code": 2, "status": "failed"}  # fmt: skip
+    asked_kb = {"type": "McpToolCall", "id": "exec-3", "server": "kb", "tool": "search", "arguments": {"query": "q"},
+                "status": "completed", "result": {"content": [{"type": "text", "text": "D001"}]}}  # fmt: skip
+    script = {"timestamp": TIME, "type": "response_item", "payload": {"type": "custom_tool_call", "name": "exec",
+              "call_id": "c9", "input": "await tools.apply_patch(...)"}}  # fmt: skip
+    items = [{**ran, "id": "exec-1"}, {"type": "FileChange", "id": "exec-2", "changes": changes, "status": "completed",
+             "stdout": "Success."}, asked_kb, {**ran, "id": "call_1"}, {"type": "AgentMessage", "id": "m"}]  # fmt: skip
+    session = read(line(script, *map(done, items)))
+    assert calls(session) == [("exec", ""), ("Bash", "/bin/bash -lc make"), ("Edit", "/w/a.py"), ("Write", "/w/b.py"),
+                              ("mcp__kb__search", "")]  # fmt: skip
+    given = {call.name: call.input for message in session.messages for call in message.calls}
+    assert (given["Edit"]["old_string"], given["Edit"]["new_string"]) == (
+        "def refund(order):",
+        "def refund(order, key):",
+    )
+    assert given["Write"]["content"] == "x = 1"
+    results = [result for message in session.messages for result in message.results]
+    assert [(r.text, r.is_error) for r in results] == [("broken", True), ("Success.", False), ("D001", False)]
+    for item in items:
+        for strange in STRANGE:
+            for key in item:
+                read(line(done({**item, key: strange} if strange != "\ud800" else item)))
+
+
+def test_records_of_codex_that_say_nothing_are_no_surprise() -> None:
+    quiet = [{"type": kind, "payload": {}} for kind in ("token_usage_record", "world_state",
+             "inter_agent_communication_metadata")]  # fmt: skip
+    quiet += [{"type": "event_msg", "payload": {"type": "thread_settings_applied"}}]
+    quiet += [{"type": "response_item", "payload": {"type": kind}} for kind in ("additional_tools", "agent_message")]
+    assert read(line(*quiet)).unknown == {}
 
 
 def test_unknown_records_are_counted_with_their_host() -> None:

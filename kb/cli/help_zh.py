@@ -694,12 +694,13 @@ MCP_ZH: dict[str, str] = {
     "A further name by which clients call it.": "客户端使用的其他名称。",
     "Make a new token; the old one lets nobody in any more.": "生成新令牌；旧令牌随即失效。",
     "Connect a client.": "接入客户端。",
-    "Write kb's server into the settings of CLIENT (claude, codex, gemini, copilot, cursor, opencode), show the change.": (
-        "把 kb 的服务器写入 CLIENT（claude、codex、gemini、copilot、cursor、opencode）的设置，并显示改动。"
+    "Write kb's server into the settings of CLIENT and show the change.": (
+        "把 kb 的服务器写入 CLIENT 的设置，并显示改动。"
     ),
-    "Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is "
-    "served wherever the client works.": (
-        "文件中其余内容保持不变；再次执行不会有改动。用 kb --kb PATH 时，无论客户端在哪里工作都提供该知识库。"
+    "CLIENT is claude, codex, gemini, copilot, cursor or opencode. Everything else in the file stays as it is; again, "
+    "it changes nothing. With kb --kb PATH, that knowledge base is served wherever the client works.": (
+        "CLIENT 是 claude、codex、gemini、copilot、cursor 或 opencode。文件中其余内容保持不变；再次执行不会有改动。"
+        "用 kb --kb PATH 时，无论客户端在哪里工作都提供该知识库。"
     ),
     "In the user's own settings (the default).": "写入用户自己的设置（默认）。",
     "In the settings of the project around.": "写入所在项目的设置。",

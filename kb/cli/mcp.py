@@ -62,10 +62,10 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
 @_where
 @click.pass_context
 def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
-    """Write kb's server into the settings of CLIENT (claude, codex, gemini, copilot, cursor, opencode), show the change.
+    """Write kb's server into the settings of CLIENT and show the change.
 
-    Everything else in the file stays as it is; again, it changes nothing. With kb --kb PATH, that knowledge base is
-    served wherever the client works.
+    CLIENT is claude, codex, gemini, copilot, cursor or opencode. Everything else in the file stays as it is; again, it
+    changes nothing. With kb --kb PATH, that knowledge base is served wherever the client works.
     """
     from kb.mcp import install
 

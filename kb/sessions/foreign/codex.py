@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "codex"
-_TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
-_SILENT = frozenset({"reasoning", "web_search_call", "ghost_snapshot", "compaction"})
+_TYPES = frozenset({
+    "session_meta", "turn_context", "response_item", "event_msg", "compacted", "token_usage_record", "world_state",
+    "inter_agent_communication_metadata",
+})  # fmt: skip
+_SILENT = frozenset({
+    "reasoning", "web_search_call", "ghost_snapshot", "compaction", "additional_tools", "agent_message",
+})  # fmt: skip
 _EVENTS = frozenset({
     "user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "turn_aborted", "task_started",
     "task_complete", "context_compacted", "exec_command_end", "mcp_tool_call_end", "patch_apply_end", "error",
-    "warning", "thread_rolled_back", "web_search_end", "item_completed", "turn_started", "turn_complete",
+    "warning", "thread_rolled_back", "web_search_end", "turn_started", "turn_complete", "thread_settings_applied",
 })  # fmt: skip
 """Events that repeat what the items say, or say nothing of what was decided."""
 _TOLD_BY_HOST = regex(r"\s*(?:<(?:environment_context|user_instructions|permissions)|# AGENTS\.md instructions)")
+_NESTED = "exec-"
+"""How the id begins of what a script of the model's did (code mode): no call of the model has it."""
 _SHELLS = frozenset({"shell", "exec_command", "shell_command", "local_shell"})
 _FILE = regex(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
 _EXIT = regex(r"\A(?:Exit code:|Process exited with code) *([1-9]\d*)")
@@ -65,8 +72,55 @@ def _event(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if isinstance(info, dict) and isinstance(last, dict):
             used = {"input_tokens": last.get("input_tokens"), "context_window": info.get("model_context_window")}
             yield {"type": "assistant", "message": {"role": "assistant", "content": [], "usage": used}}
+    elif kind == "item_completed":
+        item = payload.get("item")
+        if isinstance(item, dict) and str(item.get("id")).startswith(_NESTED):
+            yield from _nested(item)
     elif kind not in _EVENTS:
         yield {"type": f"codex event_msg {kind}"}
+
+
+def _nested(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a call that a script made, with its result: a command, changes of files, or a tool of an MCP server."""
+    name, calls, told = str(item.get("id")), [], item.get("stdout")
+    code = item.get("exit_code")
+    if item.get("type") == "CommandExecution":
+        calls, told = (
+            list(_calls("exec_command", {"command": item.get("command")}, name)),
+            item.get("aggregated_output"),
+        )
+    elif item.get("type") == "FileChange":
+        calls = list(_changes(item.get("changes"), name))
+    elif item.get("type") == "McpToolCall":
+        given = item.get("arguments")
+        tool = {"type": "tool_use", "id": name, "name": f"mcp__{item.get('server')}__{item.get('tool')}"}
+        calls, told = [{**tool, "input": given if isinstance(given, dict) else {}}], _texts(item.get("result"))
+    if calls:
+        yield {"type": "assistant", "message": {"role": "assistant", "id": name, "content": calls}}
+        failed = item.get("status") != "completed" or (isinstance(code, int) and code != 0)
+        text = told if isinstance(told, str) else ""
+        block = {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": failed}
+        yield {"type": "user", "message": {"role": "user", "content": [block]}}
+
+
+def _changes(changes: object, call: str) -> Iterator[dict[str, Any]]:
+    """Yield the changes of files as calls, by the paths that stand in the item."""
+    held = changes if isinstance(changes, dict) else {}
+    for number, (path, about) in enumerate(held.items()):
+        change = about if isinstance(about, dict) else {}
+        text = change.get("content", change.get("unified_diff"))
+        rows = text.splitlines() if isinstance(text, str) else []
+        is_new = change.get("type") == "add"
+        added = rows if is_new else [row[1:] for row in rows if row[:1] == "+"]
+        tool, given = _edit("Add" if is_new else "Update", path, added, [row[1:] for row in rows if row[:1] == "-"])
+        yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": given}
+
+
+def _texts(result: object) -> str:
+    content = result.get("content") if isinstance(result, dict) else None
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _item(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

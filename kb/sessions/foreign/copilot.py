@@ -1,4 +1,4 @@
-"""Sessions of Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, lines of `{type, data, id, timestamp, parentId}`.
+"""Sessions of Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, lines `{type, data, id, timestamp, parentId}`.
 
 What a sub-agent does stands in the same file, with the `agentId` it has.
 """
@@ -45,8 +45,9 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     elif kind == "session.usage_record":
         yield {**about, "type": "assistant", "message": _usage(data.get("usage"))}
     elif kind == "session.compaction_complete":
-        left = {"preTokens": data.get("preCompactionTokens"), "postTokens": data.get("postCompactionTokens")}
-        yield {**about, "type": "system", "subtype": "compact_boundary", "compactMetadata": left}
+        told = {"trigger": data.get("trigger"), "preTokens": data.get("preCompactionTokens"),
+                "postTokens": data.get("postCompactionTokens")}  # fmt: skip
+        yield {**about, "type": "system", "subtype": "compact_boundary", "compactMetadata": told}
         summary = {"role": "user", "content": _texts(data.get("summaryContent"))}
         yield {**about, "type": "user", "isCompactSummary": True, "message": summary}
     elif kind not in _SILENT and not kind.startswith(_SILENT_GROUPS):
