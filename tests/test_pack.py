@@ -19,7 +19,7 @@ from kb.knowledge.make import make
 from kb.reading.claims import Tree, answers, claims
 from kb.reading.pack import SCHEMA, Pack, problems, quotes
 from kb.reading.readable import readable
-from kb.record import Candidate
+from kb.record import Candidate, Record, Section
 
 BODY = (
     "The service listens on port 8000. `src/auth/session.py` holds `refresh_token()`; `issue_token()` stays in "
@@ -257,3 +257,20 @@ def test_where_no_file_can_answer_a_person_has_to_look() -> None:
     assert [(a.claim.kind, a.is_sure) for a in found] == [
         ("path", True), ("symbol", False), ("port", False), ("env", False)
     ]  # fmt: skip
+
+
+def test_a_pack_quotes_what_a_search_finds_first(kb: KnowledgeBase) -> None:
+    kb.import_records(
+        [
+            Record("C001", "constraint", "前端必须使用 react@17，组件库不兼容 18", status="accepted", date="2026-01-01",
+                   sections=(Section("decision", "Decision", "前端必须使用 react@17，组件库不兼容 18。"),)),
+            Record("D001", "decision", "Refunds are settled by a nightly job", status="accepted", date="2026-01-01",
+                   sections=(Section("decision", "Decision", "The job runs at two and takes the file of the bank."),)),
+        ],
+        origin="a test",
+    )  # fmt: skip
+    for question in ("react 版本可以升到 18 吗", "react 能用最新版吗", "which bank file does the nightly job take"):
+        first = kb.recall(question)[0].record.id
+        assert [line.id for line in kb.pack(question).summary][:1] == [first], question
+    for question in ("数据库用什么版本", "今天午饭吃什么", "how do I cook rice"):
+        assert kb.pack(question).evidence == (), question

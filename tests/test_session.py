@@ -505,3 +505,21 @@ def test_what_is_refused_from_a_session_is_counted_and_named(kb: KnowledgeBase, 
     told = run(Path(kb.root), "digest", "--since", "2026-01-01")
     assert f"Refused in sessions ({len(refused)})" in told.out and refused[0] in told.out
     assert refusals(kb, kb.now() + 1) == []
+
+
+def test_a_record_bears_fruit_only_where_it_was_used(kb: KnowledgeBase, tmp_path: Path) -> None:
+    places = {}
+    for number, project in enumerate(("shop", "payments")):
+        (tmp_path / project).mkdir()
+        git(tmp_path / project, "init", "-q")
+        places[project] = str(tmp_path / project)
+        path = transcript(tmp_path / f"{project}.jsonl", ZH)
+        kb.save_session(path, session=f"{number}-makes", folder=places[project])
+    shop, payments = sorted(kb.records(), key=lambda record: record.scope, reverse=True)
+    assert (shop.id, payments.id) == ("D001", "D001") and shop.scope != payments.scope
+    assert uses(kb, shop) == uses(kb, payments) == [], "who wrote it has not used it, and each project means its own"
+    saved = kb.save_session(
+        transcript(tmp_path / "u.jsonl", "This follows [D001]."), session="9-uses", folder=places["shop"]
+    )
+    assert [use.cause for use in uses(kb, shop)] == [saved.archive] and uses(kb, payments) == []
+    assert kb.history("D001", scope=shop.scope)[0].stage == "seeded"

@@ -269,7 +269,17 @@ def history(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Moment]:
 
     for use in uses(kb, record):
         moments.append(Moment(use.stage, use.time, use.cause, "", ""))
-    return sorted(moments, key=lambda moment: moment.time)
+    return sorted(moments, key=lambda moment: _instant(moment.time))
+
+
+def _instant(time: str) -> float:
+    """Return the ISO *time* in seconds since 1970: as texts, times of two zones stand in the wrong order."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def _stage(operation: str, first: bool) -> str:

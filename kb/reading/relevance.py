@@ -2,7 +2,8 @@
 
 A prompt is answered only where `kb.reading.rank.relevant` says so: nobody asked. A task or a question was said on
 purpose, so a record may also be told whose title and tags hold half of what was said. Of a question it is known what
-its terms are worth; a record that holds most of that, or half and a word of it in its title, is told as well.
+its terms are worth; a record that holds most of that, or half and a word of it in its title, is told as well, and the
+first of them all where it holds half.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.reading import rank
 from kb.reading.rank import ENOUGH, Asked, Hit
 from kb.record import GLOBAL, LIVE, Record
-from kb.text import ranked_terms
+from kb.text import has_cjk, ranked_terms
 
 SHARE = 0.5
 """The share of what was asked, in whole words, that is enough in a title."""
@@ -45,6 +46,8 @@ def worth_telling(
     wider = rank.asked(" ".join((text, *synonyms))) if synonyms else about
     enough = min(ENOUGH, math.ceil(SHARE * said_in(about)) or 1)
 
+    names = _names(about, text, frequency or {}, total)
+    first = next((hit.record.path for hit in hits if hit.record.status in LIVE), "")
     read = {hit.record.path for hit in hits[:READ]} if worth else set()
 
     def is_told(hit: Hit) -> bool:
@@ -52,9 +55,22 @@ def worth_telling(
             return hit.record.path in sure
         in_head = rank.evidence(_head(hit.record), wider)
         held = _held(hit.record, worth) if worth and hit.record.path in read else 0.0
-        return in_head >= enough or held >= MOST or (held >= SHARE and in_head >= 1)
+        is_first = hit.record.path == first
+        if rank.evidence(_head(hit.record), names) >= 1:
+            return True
+        return in_head >= enough or held >= MOST or (held >= SHARE and (in_head >= 1 or is_first))
 
     return [hit for hit in hits if is_told(hit)]
+
+
+def _names(about: Asked, text: str, frequency: Mapping[str, int], total: int) -> Asked:
+    """Return the names in *text*: the spaced words of a Chinese one that few records have, as react in “升级 react”.
+
+    What else such a text says is often other words than the record's; the name is what it is about.
+    """
+    few = max(rank.FEW, rank.COMMON * total)
+    words = about.words if has_cjk(text) else {}
+    return Asked({root: said for root, said in words.items() if 0 < frequency.get(said[0], 0) <= few}, (), ())
 
 
 def _head(record: Record) -> Record:

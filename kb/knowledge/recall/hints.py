@@ -15,7 +15,7 @@ from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
 from kb.reading.rank import Hit
-from kb.record import GLOBAL, LIVE, Record, recency
+from kb.record import GLOBAL, LIVE, Record, Reference, recency
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -202,16 +202,35 @@ def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
 
 
 def uses(kb: KnowledgeBase, record: Record) -> list[Use]:
-    """Return when *record* first matched a task, and which archived sessions cite it."""
-    from kb.knowledge.session.archive import session_file, sessions
+    """Return when *record* first matched a task, and which archived sessions cite it.
+
+    A session that wrote the record itself has not used it yet, and an id means the record that the session's own
+    project has under it.
+    """
+    from kb.knowledge.session.archive import scope_of_session, session_file, sessions, written_in
 
     given = _given(kb, record.uid)
     found = [Use("matured", given[0][0], f"{given[0][1]} (×{len(given)})")] if given else []
     for session in sessions(kb):
-        with contextlib.suppress(FileNotFoundError):
-            if f"[{record.id}]" in session_file(kb, session, "compact.md"):
+        with contextlib.suppress(OSError):
+            scope = scope_of_session(kb, session)
+            cites = any(
+                _means(kb, each, record, scope) for each in queries.cited(session_file(kb, session, "compact.md"))
+            )
+            if cites and record.id not in written_in(kb, session):
                 found.append(Use("fruited", session.time, session.name))
     return found
+
+
+def _means(kb: KnowledgeBase, reference: Reference, record: Record, scope: str) -> bool:
+    """Return whether *reference*, said in a session of *scope*, means *record*."""
+    if reference.id != record.id:
+        return False
+    if reference.project:
+        return record.scope in (reference.project, f"project/{reference.project}")
+    if record.scope == GLOBAL and scope != GLOBAL:
+        return not any(one.scope == scope for one in kb.index.named(record.id))
+    return record.scope == scope
 
 
 def _given(kb: KnowledgeBase, uid: str) -> list[tuple[str, str]]:

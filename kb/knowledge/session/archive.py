@@ -12,7 +12,7 @@ from kb.errors import BadInput, UnknownId
 from kb.knowledge.names import CONTENT
 from kb.record import GLOBAL
 from kb.store.files import within
-from kb.text import normalise
+from kb.text import normalise, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 
@@ -163,6 +163,23 @@ def pointers(kb: KnowledgeBase, session: Session) -> list[str]:
     places = [os.path.join(kb.root, session.path, name) for name in names]
     places.append(kb.state.path("expanded", f"{session.name}.md"))
     return [place for place in places if os.path.isfile(place)]
+
+
+def scope_of_session(kb: KnowledgeBase, session: Session) -> str:
+    """Return the scope that *session* worked in: its archive is named after it."""
+    scopes = {record.scope for record in kb.index.records()} - {GLOBAL}
+    own = [scope for scope in sorted(scopes) if slugify(scope.removeprefix("project/")) == session.project]
+    return own[0] if own else GLOBAL if session.project == GLOBAL else f"project/{session.project}"
+
+
+def written_in(kb: KnowledgeBase, session: Session) -> frozenset[str]:
+    """Return the ids of the records that *session* wrote or added to; none where its report cannot be read."""
+    try:
+        shi = _json(within(kb.root, f"{session.path}/shi-result.json"))
+        rows = [*shi.get("anchors_written", ()), *shi.get("anchors_merged", ())]
+        return frozenset(str(row.get("new_id") or row.get("existing_id") or "") for row in rows)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return frozenset()
 
 
 def session_file(kb: KnowledgeBase, session: Session, file: str) -> str:
