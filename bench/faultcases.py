@@ -232,11 +232,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("write: batch of 20", _records(), _HOOK, as_stdin(*map(decision, range(20)))),
     Operation("write: for two who wait", _waited_for, _HOOK, as_stdin(decision(1)), short=True, loose=ASKED),
     Operation("kb import adr, 5 files", _adrs, ("kb", "import", "adr", "../adr", "--scope", "global"), short=True),
-    Operation("kb review accept", _records(_FASTAPI, _FLASK), ("kb", "review", "accept", "D002"), short=True),
-    Operation("kb review reject", _records(_FASTAPI, _FLASK), ("kb", "review", "reject", "D002")),
-    Operation("kb supersede", _records(decision(0), decision(1)), ("kb", "supersede", "D001", "--by", "D002")),
+    Operation("kb review accept", _records(_FASTAPI, _FLASK), ("kb", "review", "accept", "D002", "--yes"), short=True),
+    Operation("kb review reject", _records(_FASTAPI, _FLASK), ("kb", "review", "reject", "D002", "--yes")),
+    Operation("kb supersede", _records(decision(0), decision(1)), ("kb", "supersede", "D001", "--by", "D002", "--yes")),
     Operation(
-        "kb status", _records(decision(0)), ("kb", "status", "D001", "deprecated", "--why", "It was never used.")
+        "kb status",
+        _records(decision(0)),
+        ("kb", "status", "D001", "deprecated", "--why", "It was never used.", "--yes"),
     ),
     Operation("kb edit", _records(decision(0)), ("kb", "edit", "D001"), environment={"EDITOR": _EDITOR}),
     Operation("index: rebuilt", _no_index, ("kb", "search", "gateway"), short=True),

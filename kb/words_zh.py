@@ -819,6 +819,17 @@ DOORS: dict[str, str] = {
     "amends": "部分取代",
     "not found": "找不到",
     "edit again?": "再次编辑？",
+    "only a person decides a review": "只有人能定夺评审",
+    "at a terminal, or in a script of your own with --yes": "请在终端执行；在您自己的脚本里加 --yes",
+    "it takes an accepted record out of force, and that is for a person to decide": (
+        "它会使一条生效的记录失效，这须由人决定"
+    ),
+    "it replaces what [{id}], which is accepted, says was decided": "它替换了生效的 [{id}] 所记的决定",
+    "[{id}] {title}: {old} → {new}": "[{id}] {title}：{old} → {new}",
+    "[{id}] {title} stays as it is until this is accepted": "在本条被接受之前，[{id}] {title} 保持不变",
+    "complete it on {branch}, or hand it in again with them: kb write": (
+        "在 {branch} 上补全，或连同这些章节再次提交：kb write"
+    ),
     "what you wrote is kept in {path}": "你写的内容保存在 {path}",
     "what was typed before was never committed: {path}; take over what holds, then delete it": (
         "先前输入的内容从未提交：{path}；取用仍然成立的内容，然后删除它"

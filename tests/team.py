@@ -118,7 +118,7 @@ def written(kb: KnowledgeBase, *candidates: Candidate) -> list[str]:
     """Write *candidates* one by one and return their ids."""
     ids = []
     for candidate in candidates:
-        (verdict,) = kb.write([candidate], folder=kb.root)
+        (verdict,) = kb.write([candidate], folder=kb.root, decided=True)
         assert verdict.verdict != "refused", verdict
         ids.append(verdict.id)
     return ids

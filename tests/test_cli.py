@@ -93,7 +93,7 @@ def test_a_merge_that_git_cannot_make_needs_a_person(root: Path) -> None:
     path = root / "content" / "anchors" / "global" / "D001-use-postgresql-for-orders.md"
     path.write_bytes(path.read_bytes().replace(b"status: proposed", b"status: rejected"))
     git(root, "commit", "-qam", "Reject by hand")
-    ran = run(root, "review", "accept", "D002")
+    ran = run(root, "review", "accept", "D002", "--yes")
     assert ran.code == 5
     assert "git merge" in ran.error
 

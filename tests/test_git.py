@@ -335,7 +335,7 @@ def test_a_record_that_changed_again_while_its_file_could_not_follow(kb: Knowled
     in_the_way.mkdir()
     before = path.read_text()
     kb.confirm("D001")
-    kb.change_status("D001", "deprecated")
+    kb.change_status("D001", "deprecated", decided=True)
     assert path.read_text() == before
     in_the_way.rmdir()
     one(kb, decision(1))

@@ -566,6 +566,8 @@ def test_a_setting_lets_agents_write_but_not_into_the_state(work: Work) -> None:
 def test_for_the_settings_and_for_what_a_person_decides_the_person_is_asked(work: Work) -> None:
     for command in ("kb inbox promote abc", "kb review accept D001", "cd x && kb --kb /y review reject D001"):
         assert work.bash(command).permission == ASK, command
+    for command in ("kb rm D001 --yes", "kb status D001 deprecated --yes", "kb write --yes a.json"):
+        assert work.bash(command).permission == ASK, command
     assert work.bash("kb review").permission == work.bash("kb inbox list").permission == ""
     for name in ("kb.toml", "risk.yaml"):
         assert work.write(str(work.root / name)).permission == ASK
@@ -609,9 +611,9 @@ def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Wo
     ):
         add(kb, "constraint", title, decision=words, impact=(path,), **REST)
     work.read(PATTERNS)
-    kb.change_status("C001", "proposed")
+    kb.change_status("C001", "proposed", decided=True)
     assert work.write("src/auth/login.py").context == "", "it is not accepted"
-    kb.change_status("C001", "accepted")
+    kb.change_status("C001", "accepted", decided=True)
     work.prompt()
     work.read(PATTERNS)
     told = work.write("src/auth/login.py").context

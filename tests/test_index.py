@@ -54,8 +54,8 @@ def test_it_agrees_after_writes_of_every_sort(kb: KnowledgeBase, root: Path, clo
     one(kb, FLASK)
     agrees(kb, root, clock)
     kb.accept(kb.reviews()[0].branch)
-    kb.change_status("D001", "deprecated", why="Gone.")
-    kb.supersede("D002", by="D003")
+    kb.change_status("D001", "deprecated", why="Gone.", decided=True)
+    kb.supersede("D002", by="D003", decided=True)
     agrees(kb, root, clock)
 
 

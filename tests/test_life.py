@@ -37,18 +37,19 @@ def test_the_table_of_transitions(kb: KnowledgeBase, root: Path, old: Status, ne
     git(root, "commit", "-qam", "By hand")
     if new in TRANSITIONS[old]:
         before = commits(root)
-        assert kb.change_status("D001", new).status == new
+        assert kb.change_status("D001", new, decided=True).status == new
         assert commits(root) == before + 1
     else:
         with pytest.raises(KbError):
-            kb.change_status("D001", new)
+            kb.change_status("D001", new, decided=True)
         assert kb.record("D001").status == old
     assert git(root, "status", "--porcelain") == ""
 
 
 def test_a_reason_is_kept_masked(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0)
-    kb.change_status("D001", "deprecated", why="The key ghp_Zx9Qw3Er5Ty7Ui1Op2As4Df6Gh8Jk0Lz3Xc5 is gone.")
+    why = "The key ghp_Zx9Qw3Er5Ty7Ui1Op2As4Df6Gh8Jk0Lz3Xc5 is gone."
+    kb.change_status("D001", "deprecated", why=why, decided=True)
     text = kb.record("D001").section("additions")
     assert "2026-11-21: accepted → deprecated: The key" in text and "Zx9Qw3" not in git(root, "show")
     body = git(root, "log", "-1", "--format=%b")
@@ -59,27 +60,27 @@ def test_a_reason_is_kept_masked(kb: KnowledgeBase, root: Path) -> None:
 def test_a_status_that_is_none(kb: KnowledgeBase, status: str) -> None:
     whole(kb, 0)
     with pytest.raises(KbError, match="there is no status"):
-        kb.change_status("D001", status)
+        kb.change_status("D001", status, decided=True)
 
 
 def test_what_lacks_sections_is_not_accepted(kb: KnowledgeBase) -> None:
     one(kb, decision(0))
     with pytest.raises(KbError, match="lacks: impact"):
-        kb.change_status("D001", "accepted")
+        kb.change_status("D001", "accepted", decided=True)
 
 
 def test_superseded_needs_a_successor(kb: KnowledgeBase) -> None:
     whole(kb, 0)
     with pytest.raises(KbError) as caught:
-        kb.change_status("D001", "superseded")
+        kb.change_status("D001", "superseded", decided=True)
     assert "kb supersede D001 --by" in str(caught.value.hint)
 
 
 def test_reopening_undoes_both_ends(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0), whole(kb, 1)
-    kb.supersede("D001", by="D002")
+    kb.supersede("D001", by="D002", decided=True)
     before = commits(root)
-    kb.change_status("D001", "accepted", why="We were wrong.")
+    kb.change_status("D001", "accepted", why="We were wrong.", decided=True)
     assert state(kb) == {"D001": ("accepted", (), ()), "D002": ("accepted", (), ())}
     assert commits(root) == before + 1 and kb.check() == []
 
@@ -89,7 +90,7 @@ def test_edits_on_the_same_line_come_first(kb: KnowledgeBase, root: Path) -> Non
     path.write_text(path.read_text().replace("status: accepted", "status: proposed"))
     mine = path.read_text()
     with pytest.raises(NeedsPerson, match="not committed"):
-        kb.change_status("D001", "deprecated")
+        kb.change_status("D001", "deprecated", decided=True)
     assert path.read_text() == mine
 
 
@@ -99,21 +100,21 @@ def test_edits_on_the_same_line_come_first(kb: KnowledgeBase, root: Path) -> Non
 def test_wholly(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0), whole(kb, 1)
     before = commits(root)
-    assert kb.supersede("D001", by="D002").verdict == "updated"
+    assert kb.supersede("D001", by="D002", decided=True).verdict == "updated"
     assert state(kb) == {"D001": ("superseded", (), ()), "D002": ("accepted", ("D001",), ())}
     assert commits(root) == before + 1 and kb.check() == []
-    assert kb.supersede("D001", by="D002").verdict == "unchanged" and commits(root) == before + 1
+    assert kb.supersede("D001", by="D002", decided=True).verdict == "unchanged" and commits(root) == before + 1
 
 
 def test_in_part(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0), whole(kb, 1)
-    assert kb.supersede("D001", by="D002", in_part=True).verdict == "updated"
+    assert kb.supersede("D001", by="D002", in_part=True, decided=True).verdict == "updated"
     assert state(kb) == {"D001": ("accepted", (), ()), "D002": ("accepted", (), ("D001",))}
-    assert kb.supersede("D001", by="D002", in_part=True).verdict == "unchanged"
-    kb.supersede("D001", by="D002")
+    assert kb.supersede("D001", by="D002", in_part=True, decided=True).verdict == "unchanged"
+    kb.supersede("D001", by="D002", decided=True)
     assert state(kb) == {"D001": ("superseded", (), ()), "D002": ("accepted", ("D001",), ())}
     with pytest.raises(KbError, match="wholly"):
-        kb.supersede("D001", by="D002", in_part=True)
+        kb.supersede("D001", by="D002", in_part=True, decided=True)
     assert kb.check() == []
 
 
@@ -132,27 +133,27 @@ def test_what_cannot_be(kb: KnowledgeBase, root: Path, old: str, new: str, words
     for number in range(4):
         whole(kb, number)
     one(kb, decision(5, scope="project/shop"))
-    kb.supersede("D001", by="D002")
-    kb.supersede("D002", by="D003")
-    kb.change_status("D004", "proposed")
-    kb.change_status("D004", "rejected")
+    kb.supersede("D001", by="D002", decided=True)
+    kb.supersede("D002", by="D003", decided=True)
+    kb.change_status("D004", "proposed", decided=True)
+    kb.change_status("D004", "rejected", decided=True)
     before = commits(root)
     with pytest.raises(KbError, match=words):
-        kb.supersede(old, by=new)
+        kb.supersede(old, by=new, decided=True)
     assert commits(root) == before and git(root, "status", "--porcelain") == ""
 
 
 def test_no_rings(kb: KnowledgeBase) -> None:
     for number in range(3):
         whole(kb, number)
-    kb.supersede("D001", by="D002")
-    kb.supersede("D002", by="D003")
-    kb.change_status("D001", "deprecated")
+    kb.supersede("D001", by="D002", decided=True)
+    kb.supersede("D002", by="D003", decided=True)
+    kb.change_status("D001", "deprecated", decided=True)
     with pytest.raises(KbError, match="replaces nothing"):
-        kb.supersede("D003", by="D001")
-    kb.change_status("D001", "accepted")
+        kb.supersede("D003", by="D001", decided=True)
+    kb.change_status("D001", "accepted", decided=True)
     assert state(kb)["D002"][1] == (), "reopened, it is replaced by nobody"
-    kb.supersede("D003", by="D001")
+    kb.supersede("D003", by="D001", decided=True)
     assert kb.check() == []
 
 
@@ -248,11 +249,11 @@ def test_history(kb: KnowledgeBase, root: Path) -> None:
     record = whole(kb, 0)
     one(kb, decision(0, impact=("kb.toml",), why="A later fact about the nightly export.", session="s2", host="t"))
     kb.confirm("D001")
-    kb.change_status("D001", "proposed")
+    kb.change_status("D001", "proposed", decided=True)
     path = root / record.path
     path.write_text(path.read_text().replace("by one owner", "by hand"))
     git(root, "commit", "-qam", "By hand")
-    kb.change_status("D001", "deprecated")
+    kb.change_status("D001", "deprecated", decided=True)
     moments = kb.history("D001")
     assert [moment.stage for moment in moments] == ["seeded", "dormant", *["updated"] * 4, "obsolete"]
     assert [moment.cause for moment in moments][-2:] == ["By hand", "Change status of [D001] to deprecated"]
@@ -276,7 +277,7 @@ def test_links_in_both_directions(kb: KnowledgeBase) -> None:
     whole(kb, 0), whole(kb, 1)
     one(kb, decision(2, why="It follows from [D001] and [D404], not from `[D002]` or [D002](x)."))
     one(kb, decision(3, scope="project/shop", why="It follows from [D002] and from [shop:D001] and [blog:D009]."))
-    kb.supersede("D001", by="D002", in_part=True)
+    kb.supersede("D001", by="D002", in_part=True, decided=True)
     told = {(link.relation, link.outward, link.name): link.title for link in kb.refs("D001", scope="global")}
     assert told == {
         ("cites", False, "D003"): decision(2).title,
@@ -297,6 +298,6 @@ def test_a_lost_race_looks_again(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0)
     with KnowledgeBase(str(root), os.environ) as other:
         other.record("D001")
-        kb.change_status("D001", "deprecated")
+        kb.change_status("D001", "deprecated", decided=True)
         with pytest.raises(KbError, match="is deprecated"):
-            other.change_status("D001", "proposed")
+            other.change_status("D001", "proposed", decided=True)

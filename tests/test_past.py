@@ -57,11 +57,11 @@ def told(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         git(place, "tag", "v1")
     with on("2026-05-05", place) as kb:
         assert kb.write([POSTGRES], folder=str(place))[0].id == "D002"
-        kb.supersede("D001", by="D002")
+        kb.supersede("D001", by="D002", decided=True)
     with on("2026-08-01", place) as kb:
         assert kb.write([LAG], folder=str(place))[0].id == "P001"
         git(place, "tag", "v2")
-        kb.change_status("P001", "deprecated", why="No replica any more.")
+        kb.change_status("P001", "deprecated", why="No replica any more.", decided=True)
     path = next((place / "content/anchors/global").glob("D002-*.md"))
     path.write_text(path.read_text().replace("over tables", "over several tables"))
     (place / "src").mkdir()

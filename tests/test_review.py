@@ -204,7 +204,7 @@ def test_a_review_that_does_not_merge_needs_a_person(kb: KnowledgeBase, root: Pa
 
 def test_a_status_that_moved_on_is_merged_by_its_table(kb: KnowledgeBase) -> None:
     branch = opened(kb)
-    kb.change_status("D001", "deprecated", why="Gone.")
+    kb.change_status("D001", "deprecated", why="Gone.", decided=True)
     assert kb.accept(branch).verdict == "updated"
     assert kb.record("D001").status == "superseded" and "Gone." in kb.record("D001").section("additions")
 

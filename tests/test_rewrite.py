@@ -4,11 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clones import FASTAPI, commits, decision, one
+from clones import FASTAPI, commits, decision
+from clones import one as handed_in
 from conftest import git
 
 from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.record import Candidate, Verdict
+
+
+def one(kb: KnowledgeBase, candidate: Candidate) -> Verdict:
+    """Write one candidate, which a person has decided, and return its verdict."""
+    return handed_in(kb, candidate, decided=True)
 
 
 def update(text: str, **changes: object) -> Candidate:

@@ -112,7 +112,7 @@ def test_what_was_replaced_meanwhile_is_not_handed_in_again(
 ) -> None:
     path = transcript(tmp_path / "t.jsonl", ZH)
     kb.save_session(path, session="s1", folder=folder)
-    kb.change_status("D001", "deprecated", why="过时")
+    kb.change_status("D001", "deprecated", why="过时", decided=True)
     clock.seconds += 60
     add(path, "好的。")
     assert kb.save_session(path, session="s1", folder=folder).verdicts == ()

@@ -169,7 +169,7 @@ def test_an_index_built_anew_needs_no_vector_made_again(opener: Opener, root: Pa
 def test_rows_of_records_that_are_gone_are_tidied_away(opener: Opener) -> None:
     with built(opener.commanded()) as kb:
         size = embedding.standing(kb).bytes
-        kb.change_status("D003", "deprecated", why="x")
+        kb.change_status("D003", "deprecated", why="x", decided=True)
         path = next(record.path for record in kb.records() if record.id == "P001")
         os.unlink(os.path.join(kb.root, path))
         assert "P001" not in ids(explained(kb, "a film or video"))

@@ -67,7 +67,7 @@ def test_similar_records_are_listed(kb: KnowledgeBase) -> None:
 def test_what_supersedes_marks_both_ends_in_one_commit(kb: KnowledgeBase, root: Path) -> None:
     one(kb, FASTAPI)
     before = commits(root)
-    verdict = one(kb, FLASK._replace(supersedes=("d001",)))
+    verdict = one(kb, FLASK._replace(supersedes=("d001",)), decided=True)
     assert verdict.verdict == "created" and commits(root) == before + 1
     assert {r.id: (r.status, r.supersedes) for r in kb.records()} == {
         "D001": ("superseded", ()),

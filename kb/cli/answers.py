@@ -112,9 +112,12 @@ def _row(answer: Answer) -> dict[str, object]:
     return {**answer.record._asdict(), "score": answer.score, "snippet": answer.snippet, "note": str(answer.note)}
 
 
-def write(kb: KnowledgeBase, candidates: Sequence[Candidate], *, dry_run: bool = False, as_json: bool = False) -> int:
+def write(
+    kb: KnowledgeBase, candidates: Sequence[Candidate], *, dry_run: bool = False, as_json: bool = False,
+    decided: bool = False,
+) -> int:  # fmt: skip
     """Hand *candidates* to the gate, print the verdicts and return the exit code they call for."""
-    verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run)
+    verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided)
     name_broken(kb)
     return print_verdicts(kb, verdicts, as_json=as_json)
 

@@ -10,6 +10,7 @@ from kb.cli.door import scope_option, with_kb
 from kb.cli.prints import show_verdicts, warn
 from kb.errors import KbError, Overtaken
 from kb.front import decode
+from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.write import drafts
 from kb.record import Record, Verdict
 from kb.values import TYPE_CHECKING
@@ -51,7 +52,8 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str) -> Ver
             text = decode(drafts.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
                 return unchanged(record)
-            return kb.replace_text(record, text, opened=base, committed=committed)
+            decided = not in_its_shell(kb.environment)
+            return kb.replace_text(record, text, opened=base, committed=committed, decided=decided)
         except KbError as error:
             if isinstance(error, Overtaken) and error.marked:
                 drafts.write_draft(draft.path, error.marked.decode())

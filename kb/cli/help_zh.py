@@ -360,6 +360,18 @@ RECORDS_ZH: dict[str, str] = {
     "Edit a record in $EDITOR; it is checked on saving and opened again at the error.": (
         "用 $EDITOR 修改一条记录；保存时检查，有错则在出错处重新打开。"
     ),
+    "A person has decided it (for scripts, without a terminal).": "由人决定（用于没有终端的脚本）。",
+    "It takes a person.": "须由人来做。",
+    "Do here what merging the pull request would do. It takes a person.": (
+        "在本地做合并请求被合并时的事。须由人来做。"
+    ),
+    "Taking an accepted record out of force is a person's decision: from a program it becomes a review.": (
+        "让一条生效的记录失效须由人决定：由程序提出时成为评审。"
+    ),
+    "Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, "
+    "that becomes a review.": (
+        "只有您能让一条生效的记录失效（--supersedes、--amends、--updates）：由程序或以 JSON 提出时成为评审。"
+    ),
     "What others commit meanwhile stays. What you type lies under .kb/edits/ until it is committed.": (
         "期间他人提交的内容保持不变。你输入的内容在提交之前保存在 .kb/edits/ 中。"
     ),
@@ -398,7 +410,6 @@ RECORDS_ZH: dict[str, str] = {
         "并排显示冲突双方、为何矛盾以及差异。"
     ),
     "Print both sides of a review beside each other.": "并排显示冲突双方。",
-    "Do here what merging the pull request would do.": "在本地做合并请求被合并时的事。",
     "Merge a review into this branch.": "把待审分支并入本分支。",
     "Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/.": (
         "在本地做合并请求被关闭时的事；分支仍可在 refs/kb/rejected/ 下读到。"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from kb.cli.door import json_option, with_kb
+from kb.cli.person import is_at_terminal
 from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
 from kb.kinds import kind_label
 from kb.values import TYPE_CHECKING
@@ -116,7 +116,7 @@ def _decided(kb: KnowledgeBase, names: tuple[str, ...], code: str, what: str) ->
     if not wanted:
         explain_nothing(kb, say("nothing is proposed"))
         return []
-    if proposals.person(kb, wanted, code, terminal=sys.stdin.isatty() and sys.stderr.isatty()):
+    if proposals.person(kb, wanted, code, terminal=is_at_terminal()):
         for proposal in wanted:
             _print(kb, proposal, err=True)
         asked = say("write this?") if what == "write" else say("drop this?")

@@ -7,6 +7,7 @@ import sys
 import click
 
 from kb.cli.door import json_option, with_kb
+from kb.cli.person import require_person, yes_option
 from kb.cli.prints import explain_nothing, print_json, show_verdicts
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -63,19 +64,26 @@ def show(kb: KnowledgeBase, name: str, as_json: bool) -> None:
 
 @command.command("accept", short_help="Merge a review into this branch.")
 @click.argument("name", metavar="BRANCH|ID")
+@yes_option
 @json_option
 @with_kb
-def accept(kb: KnowledgeBase, name: str, as_json: bool) -> None:
-    """Do here what merging the pull request would do."""
+def accept(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
+    """Do here what merging the pull request would do. It takes a person."""
+    require_person(kb, yes=yes)
     show_verdicts(kb, [kb.accept(name)], as_json=as_json)
 
 
 @command.command("reject", short_help="Close a review.")
 @click.argument("name", metavar="BRANCH|ID")
+@yes_option
 @json_option
 @with_kb
-def reject(kb: KnowledgeBase, name: str, as_json: bool) -> None:
-    """Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/."""
+def reject(kb: KnowledgeBase, name: str, yes: bool, as_json: bool) -> None:
+    """Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/.
+
+    It takes a person.
+    """
+    require_person(kb, yes=yes)
     show_verdicts(kb, [kb.reject(name)], as_json=as_json)
 
 

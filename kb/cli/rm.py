@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts
 from kb.values import TYPE_CHECKING
 
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="ID")
 @click.option("--why", default="", help="The reason.")
 @scope_option
+@yes_option
 @json_option
 @with_kb
-def command(kb: KnowledgeBase, name: str, why: str, scope: str, as_json: bool) -> None:
-    """Mark a record deprecated. The file stays: what was once decided can be looked up; its number is not reused."""
-    show_verdicts(kb, [kb.change_status(name, "deprecated", why=why, scope=scope)], as_json=as_json)
+def command(kb: KnowledgeBase, name: str, why: str, scope: str, yes: bool, as_json: bool) -> None:
+    """Mark a record deprecated. The file stays: what was once decided can be looked up; its number is not reused.
+
+    Taking an accepted record out of force is a person's decision: from a program it becomes a review.
+    """
+    decided = has_decided(kb, yes=yes)
+    show_verdicts(kb, [kb.change_status(name, "deprecated", why=why, scope=scope, decided=decided)], as_json=as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
+from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts
 from kb.values import TYPE_CHECKING
 
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
 @click.option("--by", "new", required=True, help="The id of the record that replaces it.")
 @click.option("--in-part", is_flag=True, help="Only in part: the old one stays in force for the rest.")
 @scope_option
+@yes_option
 @json_option
 @with_kb
-def command(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope: str, as_json: bool) -> None:
-    """Replace a record by a newer one; both ends are written in one commit."""
-    show_verdicts(kb, [kb.supersede(old, by=new, in_part=in_part, scope=scope)], as_json=as_json)
+def command(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope: str, yes: bool, as_json: bool) -> None:
+    """Replace a record by a newer one; both ends are written in one commit.
+
+    Taking an accepted record out of force is a person's decision: from a program it becomes a review.
+    """
+    decided = has_decided(kb, yes=yes)
+    show_verdicts(kb, [kb.supersede(old, by=new, in_part=in_part, scope=scope, decided=decided)], as_json=as_json)

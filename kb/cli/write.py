@@ -7,6 +7,7 @@ import click
 from kb.candidate import AREAS
 from kb.cli import answers
 from kb.cli.door import json_option, opened, usage
+from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import print_json
 from kb.kinds import KINDS
 from kb.values import TYPE_CHECKING
@@ -47,10 +48,11 @@ _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
 @click.option("--session", help="The session it comes from.")
 @click.option("--host", help="The program that hands it in.")
 @click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
+@yes_option
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, as_json: bool, **given: Any
+    ctx: click.Context, /, source: str | None, schema: bool, dry_run: bool, yes: bool, as_json: bool, **given: Any
 ) -> None:
     """Hand candidates to the gate: from a JSON file, from stdin (-), or from the options.
 
@@ -60,6 +62,9 @@ def command(
     git log -1 --format=%B | my-extractor | kb write -
 
     Exit 0: written. 3: something was refused or held. 4: a review was opened.
+
+    Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, that
+    becomes a review.
     """
     from kb import candidate
 
@@ -70,7 +75,8 @@ def command(
         raise usage(say("give a file, - for stdin, or --kind and --title"))
     with opened(ctx) as kb:
         candidates = answers.handed_in(source) if source else [_from_options(given)]
-        ctx.exit(answers.write(kb, candidates, dry_run=dry_run, as_json=as_json))
+        decided = yes or (not source and has_decided(kb))
+        ctx.exit(answers.write(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
 
 
 def _from_options(given: dict[str, Any]) -> Candidate:

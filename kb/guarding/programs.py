@@ -365,6 +365,8 @@ def _of_kb(words: Sequence[str]) -> Call:
     asks_help = {"-h", "--help"} & set(words)
     if named is not None and not asks_help and (not named or set(named) & set(rest[1:])):
         return Call(decides=shown)
+    if rest[0] == "write" and "--yes" in words:  # it says that a person has decided what goes out of force
+        return Call(decides=shown)
     return Call(asked=(rest[0],)) if rest[0] in _ASKING else Call()
 
 

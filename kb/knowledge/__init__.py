@@ -113,11 +113,7 @@ class KnowledgeBase:
         return self._index
 
     def fresh(self, *, thorough: bool = True) -> Index:
-        """Return the index, brought up to the files first.
-
-        Not *thorough*: a file edited in place may be missed until the next thorough look. A saved file that replaces
-        the old one, a new one and a deleted one are seen.
-        """
+        """Return the index, brought up to the files first; not *thorough*: a file edited in place may be missed."""
         if thorough:
             from kb.knowledge import fresh
 
@@ -152,15 +148,17 @@ class KnowledgeBase:
         """The scope from which the caller names records: that of the folder he works in, or "" where none is known."""
         return self.project(self.folder or self.root) if self.folder or self.config.project else ""
 
-    def write(self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False) -> list[Verdict]:
+    def write(
+        self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False, decided: bool = False
+    ) -> list[Verdict]:
         """Write *candidates* through the gate, as one commit, and return a verdict for each.
 
-        *folder* is where the caller works; it gives the scope to candidates that name none. What the repository cannot
-        take now is spooled: its verdicts are `held` with `spooled` set, and the next write lands it.
+        *folder*, where the caller works, gives the scope to those that name none. What cannot be committed is `held`
+        and `spooled`: the next write lands it. *decided* by a person: it may take accepted records out of force.
         """
         from kb.knowledge.write.group import Call, Waiting, written_by_another
 
-        waiting = Waiting(self, Call(candidates, folder))
+        waiting = Waiting(self, Call(candidates, folder, decided=decided))
         if not dry_run and (verdicts := written_by_another(self, waiting)) is not None:
             return verdicts
         from kb.knowledge import fresh
@@ -168,7 +166,7 @@ class KnowledgeBase:
         self._looking = self._looking or fresh.look_ahead(self)
         from kb.knowledge.write.candidates import write
 
-        return write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting)
+        return write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
 
     def import_records(
         self, records: Sequence[Record], *, origin: str,
@@ -179,17 +177,19 @@ class KnowledgeBase:
 
         return import_records(self, records, origin=origin, progress=progress, dry_run=dry_run)
 
-    def change_status(self, name: str, status: str, *, why: str = "", scope: str = "") -> Verdict:
-        """Give the record *name* another *status*, where the transitions allow it; raise KbError elsewhere."""
+    def change_status(
+        self, name: str, status: str, *, why: str = "", scope: str = "", decided: bool = False
+    ) -> Verdict:
+        """Give the record *name* another *status*; out of force only in a review, unless a person has *decided* it."""
         from kb.knowledge.life import change_status
 
-        return change_status(self, name, status, why=why, scope=scope)
+        return change_status(self, name, status, why=why, scope=scope, decided=decided)
 
-    def supersede(self, old: str, *, by: str, in_part: bool = False, scope: str = "") -> Verdict:
-        """Say that the record *by* replaces *old*, wholly or in part; both ends agree in one commit."""
+    def supersede(self, old: str, *, by: str, in_part: bool = False, scope: str = "", decided: bool = False) -> Verdict:
+        """Say that *by* replaces *old*, wholly or in part; in a review, unless a person has *decided* it."""
         from kb.knowledge.life import supersede
 
-        return supersede(self, old, by, in_part=in_part, scope=scope)
+        return supersede(self, old, by, in_part=in_part, scope=scope, decided=decided)
 
     def confirm(self, name: str, *, scope: str = "") -> Verdict:
         """Stamp the record *name* as found true today."""
@@ -197,11 +197,13 @@ class KnowledgeBase:
 
         return confirm(self, name, scope=scope)
 
-    def replace_text(self, record: Record, text: str, *, opened: str, committed: bytes | None = None) -> Verdict:
+    def replace_text(
+        self, record: Record, text: str, *, opened: str, committed: bytes | None = None, decided: bool = True
+    ) -> Verdict:
         """Commit *text*, made of *opened*, with what was committed since; raise Overtaken where both changed a line."""
         from kb.knowledge.life import replace_text
 
-        return replace_text(self, record, text, opened=opened, committed=committed)
+        return replace_text(self, record, text, opened=opened, committed=committed, decided=decided)
 
     def held(self) -> list[Held]:
         """Return what the gate keeps back."""

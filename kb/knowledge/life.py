@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kb import markdown
-from kb.errors import KbError, UnknownId
+from kb.errors import BadRecord, KbError, UnknownId
 from kb.front import decode, newline
 from kb.kinds import section_labels
-from kb.record import LIVE, TRANSITIONS, Record, Status, Verdict
-from kb.text import one_line
+from kb.knowledge.review.branches import propose_changes, propose_text
+from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, moved, stays
+from kb.record import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
+from kb.text import one_line, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
+from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.verdict import missing_sections
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write.change import Writing
 
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
@@ -45,8 +46,6 @@ STAGES: Mapping[str, str] = {
 
 def alone(kb: KnowledgeBase, step: Callable[[Writing], T], subject: str, operation: str, why: str = "") -> T:
     """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
-    from kb.knowledge.write.change import Writing
-
     writing = Writing(kb, "", "")
 
     def publish(planned: T) -> T:
@@ -85,10 +84,14 @@ def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
         raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.scoped_id))
 
 
-def change_status(kb: KnowledgeBase, name: str, status: str, *, why: str, scope: str = "") -> Verdict:
+def change_status(
+    kb: KnowledgeBase, name: str, status: str, *, why: str, scope: str = "", decided: bool = False
+) -> Verdict:
     """Give the record *name* another *status*; the reason goes into its additions.
 
-    What is no longer superseded is taken out of the `supersedes` of the others in the same commit.
+    What is no longer superseded is taken out of the `supersedes` of the others in the same commit, and what is accepted
+    now takes those out of force that it supersedes. Where a record that was accepted goes out of force, or one that was
+    taken out of force comes back, it is a review, unless a person has *decided* it.
     """
     named = kb.record(name, scope=scope)
     reason, _ = redact.redact(one_line(why), kb.config.masking)
@@ -105,9 +108,27 @@ def change_status(kb: KnowledgeBase, name: str, status: str, *, why: str, scope:
         changed = writing.edit(record, {"status": status}, "status")
         if reason:
             _add_line(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
-        return writing.verdict("updated", changed, [say("{old} → {new}", old=str(record.status), new=status)])
+        gone = _replaced_now(writing, changed) if status == Status.ACCEPTED else []
+        said = [say("{old} → {new}", old=str(record.status), new=status), *gone]
+        reopened = status == Status.ACCEPTED and record.status in _OVER
+        if decided or not (gone or reopened or record.status == Status.ACCEPTED):
+            return writing.verdict("updated", changed, said)
+        return propose_changes(writing, changed, f"{_in_a_branch(record)}-{status}", subject, [NOT_BY_A_PROGRAM, *said])
 
-    return alone(kb, step, f"Change status of [{named.id}] to {status}", f"status {status}", reason)
+    subject = f"Change status of [{named.id}] to {status}"
+    return alone(kb, step, subject, f"status {status}", reason)
+
+
+def _replaced_now(writing: Writing, record: Record) -> list[Said]:
+    """Take out of force what *record*, which is accepted now, supersedes; return what to say of each."""
+    found = [old for name in record.supersedes for old in writing.kb.index.named(name) if old.scope == record.scope]
+    live = [old for old in found if old.status in LIVE]
+    return [moved(old, writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")) for old in live]
+
+
+def _in_a_branch(record: Record) -> str:
+    """Return how the name of a branch names *record*."""
+    return record.id if record.scope == GLOBAL else f"{record.id}-{slugify(record.scope.removeprefix('project/'))}"
 
 
 def _without(ids: Sequence[str], gone: str) -> list[str] | None:
@@ -123,8 +144,14 @@ def _add_line(writing: Writing, record: Record, line: str) -> None:
     writing.reread(record.path)
 
 
-def supersede(kb: KnowledgeBase, old_name: str, new_name: str, *, in_part: bool = False, scope: str = "") -> Verdict:
-    """Say that one record replaces another, wholly or in part; both ends agree in one commit."""
+def supersede(
+    kb: KnowledgeBase, old_name: str, new_name: str, *, in_part: bool = False, scope: str = "", decided: bool = False
+) -> Verdict:
+    """Say that one record replaces another, wholly or in part; both ends agree in one commit.
+
+    Where the old one is accepted it is a review, unless a person has *decided* it. A record that is only proposed
+    takes nothing out of force until it is accepted.
+    """
     named = kb.record(old_name, scope=scope), kb.record(new_name, scope=scope)
 
     def step(writing: Writing) -> Verdict:
@@ -132,10 +159,18 @@ def supersede(kb: KnowledgeBase, old_name: str, new_name: str, *, in_part: bool 
         _may_replace(kb, old, new, in_part=in_part)
         changes = _replacing(old, new, in_part=in_part)
         changed = writing.edit(new, changes, "superseded") if changes else new
+        said = [say("amends [{id}]", id=old.scoped_id) if in_part else say("supersedes [{id}]", id=old.scoped_id)]
         if not in_part and old.status != Status.SUPERSEDED:
-            writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
-        said = say("amends [{id}]", id=old.scoped_id) if in_part else say("supersedes [{id}]", id=old.scoped_id)
-        return writing.verdict("updated" if writing.changes else "unchanged", changed, [said])
+            if new.status == Status.ACCEPTED:
+                said.append(moved(old, writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")))
+            else:
+                said.append(stays(old))
+        if not writing.changes:
+            return writing.verdict("unchanged", changed, said)
+        if decided or old.status != Status.ACCEPTED or new.status != Status.ACCEPTED:
+            return writing.verdict("updated", changed, said)
+        name = f"{_in_a_branch(new)}-{'amends' if in_part else 'supersedes'}-{old.id.lower()}"
+        return propose_changes(writing, changed, name, subject, [NOT_BY_A_PROGRAM, *said])
 
     subject = f"Replace [{named[0].id}] by [{named[1].id}]" + (" in part" if in_part else "")
     return alone(kb, step, subject, "superseded")
@@ -195,13 +230,13 @@ def confirm(kb: KnowledgeBase, name: str, *, scope: str = "") -> Verdict:
 
 
 def replace_text(
-    kb: KnowledgeBase, record: Record, text: str, *, opened: str, committed: bytes | None = None
+    kb: KnowledgeBase, record: Record, text: str, *, opened: str, committed: bytes | None = None, decided: bool = True
 ) -> Verdict:
     """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for what is no record.
 
     What others have committed since stays: *committed* is the file in the tip when it was opened, where that is known.
     Raise Overtaken where they changed the same lines. Id, uid, kind and scope of a record do not change; a status
-    moves only where it may.
+    moves only where it may. Not *decided*: no person typed it, and what takes the record out of force is a review.
     """
     from kb.knowledge.write.typed import with_what_came
 
@@ -221,6 +256,9 @@ def replace_text(
             return writing.verdict("unchanged", record, [])
         if tip not in (None, opened.encode()):
             _may_be(kb, as_it_is(writing, record), markdown.read(new.now, record.path))
+        if not decided and (why := _overturned(tip, new.now, record.path)):
+            candidate = Candidate(record.kind, record.title, host="cli")
+            return propose_text(writing, as_it_is(writing, record), new.now, candidate, [why])
         if tip is not None and tip == new.before:
             writing.put(record, tip, new.now, "edited")
         else:
@@ -228,6 +266,22 @@ def replace_text(
         return writing.verdict("updated", writing.reread(record.path), new.removed)
 
     return alone(kb, step, f"Edit [{edited.id}] {edited.title}", "edited")
+
+
+def _overturned(tip: bytes | None, now: bytes, path: str) -> Said | None:
+    """Return why *now* is no program's to commit: it takes the accepted record in *tip* out of force, or others."""
+    new = markdown.read(now, path)
+    try:
+        old = markdown.read(tip or b"", path)
+    except BadRecord:
+        return None
+    named = set(new.supersedes + new.amends) - set(old.supersedes + old.amends)
+    gone = old.status == Status.ACCEPTED != new.status or (new.status == Status.ACCEPTED and old.status in _OVER)
+    if gone or named:
+        return NOT_BY_A_PROGRAM
+    if old.status == Status.ACCEPTED and old.section("decision") not in ("", new.section("decision")):
+        return say("it replaces what [{id}], which is accepted, says was decided", id=old.scoped_id)
+    return None
 
 
 def _like(opened: str, text: str) -> str:

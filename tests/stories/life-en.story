@@ -11,9 +11,10 @@ created   [D002] Store invoices in the object store  content/anchors/global/D002
 2>           large impact: architecture
 2>           ≈ 0.20 [D001] Use PostgreSQL for orders
 
-$ kb supersede D001 --by D002
+$ kb supersede D001 --by D002 --yes
 updated   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
 2>           supersedes [D001]
+2>           [D001] Use PostgreSQL for orders: proposed → superseded
 
 $ kb show D001
 ---
@@ -44,11 +45,11 @@ It has transactions and we run it already
 $ kb refs D001
 ← supersedes  [D002] Store invoices in the object store
 
-$ kb supersede D001 --by D002
+$ kb supersede D001 --by D002 --yes
 unchanged [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
 2>           supersedes [D001]
 
-$ kb supersede D002 --by D002
+$ kb supersede D002 --by D002 --yes
 2> kb: [D002] cannot replace itself
 ? 1
 
@@ -60,11 +61,11 @@ $ kb confirm D002
 unchanged [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
 2>           confirmed today already
 
-$ kb status D002 deprecated --why "The object store is switched off"
+$ kb status D002 deprecated --why "The object store is switched off" --yes
 updated   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
 2>           accepted → deprecated
 
-$ kb status D002 proposed
+$ kb status D002 proposed --yes
 2> kb: content/anchors/global/D002-store-invoices-in-the-object-store.md: [D002] is deprecated; from there it can become: accepted, superseded
 ? 1
 
@@ -73,7 +74,7 @@ $ kb status D002 wonderful
 2>     → see: kb status --help
 ? 2
 
-$ kb rm D001
+$ kb rm D001 --yes
 updated   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           superseded → deprecated
 

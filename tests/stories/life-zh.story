@@ -12,25 +12,26 @@ $ kb write --kind decision --title "会话改存服务端" --decision "会话存
 2>           影响大：security
 2>           → 请补全：kb edit D002
 
-$ kb supersede D001 --by D002
+$ kb supersede D001 --by D002 --yes
 更新      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
 2>           取代 [D001]
+2>           在本条被接受之前，[D001] 使用 JWT 做认证 保持不变
 
 $ kb confirm D002
 更新      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
 2>           已确认
 
-$ kb status D002 accepted
+$ kb status D002 accepted --yes
 2> kb: content/anchors/global/D002-会话改存服务端.md: [D002] 缺少：备选方案, 影响范围, 验证方式, 回滚方式
 2>     → 请补全：kb edit D002
 ? 1
 
-$ kb rm D002 --why "系统下线"
+$ kb rm D002 --why "系统下线" --yes
 更新      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
 2>           proposed → deprecated
 
 $ kb list
-D001   ❌ 已被取代  使用 JWT 做认证  (global)
+D001   ⚠️ 待验证  使用 JWT 做认证  (global)
 D002   ❌ 已废弃  会话改存服务端  (global)
 
 $ kb history D002
@@ -43,6 +44,6 @@ $ kb history D002
 $ EDITOR=true kb edit D002
 不变      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
 
-$ kb status D001 proposed
-2> kb: content/anchors/global/D001-使用-jwt-做认证.md: [D001] 现为 superseded，只能变为：accepted, deprecated
+$ kb status D001 proposed --yes
+2> kb: content/anchors/global/D001-使用-jwt-做认证.md: [D001] 现为 proposed，只能变为：accepted, deprecated, rejected, superseded
 ? 1

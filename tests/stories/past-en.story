@@ -11,9 +11,10 @@ created   [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the
 2>           large impact: architecture (“PostgreSQL”)
 2>           ≈ 0.18 [D001] Orders are kept in MySQL
 
-$ kb supersede D001 --by D002
+$ kb supersede D001 --by D002 --yes
 updated   [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md
 2>           supersedes [D001]
+2>           [D001] Orders are kept in MySQL: accepted → superseded
 
 % as it stood at a tag, and at the end of a day
 $ kb search PostgreSQL --at v1

@@ -11,9 +11,10 @@ $ kb write --kind decision --title "The ledger moves to PostgreSQL" --decision "
 2>           影响大：architecture（“PostgreSQL”）
 2>           ≈ 0.18 [D001] Orders are kept in MySQL
 
-$ kb supersede D001 --by D002
+$ kb supersede D001 --by D002 --yes
 更新      [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md
 2>           取代 [D001]
+2>           [D001] Orders are kept in MySQL：accepted → superseded
 
 % 某个标签时、某一天结束时
 $ kb search PostgreSQL --at v1

@@ -97,8 +97,28 @@ $ kb review push D002
 ? 1
 
 $ kb review accept D002
+2> kb: only a person decides a review
+2>     → at a terminal, or in a script of your own with --yes
+? 5
+
+$ kb review accept D002 --yes
+2> kb: content/anchors/global/D002-use-mongodb-for-orders.md: [D002] lacks: alternatives, impact, verification, rollback
+2>     → complete it on kb/review/D002-use-mongodb-for-orders, or hand it in again with them: kb write
+? 1
+
+$ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --alternatives "PostgreSQL with a column of JSON" --why "The schema changes every single week" --impact kb.toml --verification "Run the order tests" --rollback "Import the last dump" --area architecture --session s3
+conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb-for-orders.md
+2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
+2>           large impact: architecture
+2>           ⎇ kb/review/D002-use-mongodb-for-orders
+2>           ≈ 0.67 [D001] Use PostgreSQL for orders
+2>           → decide it: kb review show D002
+? 4
+
+$ kb review accept D002 --yes
 updated   [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb-for-orders.md
 2>           accepted; it replaces D001
+2>           [D001] Use PostgreSQL for orders: proposed → superseded
 
 $ kb review
 2> no review is open
@@ -114,12 +134,10 @@ $ kb history D001
 
 $ git status --short
 
-$ kb review accept D002
+$ kb review accept D002 --yes
 2> kb: there is no open review D002
 2>     → see: kb review
 ? 1
 
 $ kb check
-content/anchors/global/D002-use-mongodb-for-orders.md:6: warning: it is accepted without: Alternatives (备选方案), Impact (影响范围), Verification (验证方式), Rollback (回滚方式) [sections]
-    → write what is missing, or let it wait: kb status D002 proposed
-2> records: 2; errors: 0, warnings: 1, in files: 1
+2> records: 2; nothing to complain of

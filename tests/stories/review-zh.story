@@ -77,7 +77,7 @@ index <commit>
 +
 +<!-- USER_BLOCK_END -->
 
-$ kb review reject D002
+$ kb review reject D002 --yes
 更新      [D002] 采用 Flask 作为后端框架
 2>           已否决，保留在 refs/kb/rejected/D002-采用-flask-作为后端框架
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb import markdown
-from kb.errors import BadRecord, UnknownId
+from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
 from kb.kinds import section_labels
 from kb.knowledge.names import REJECTED, REVIEWS
@@ -95,17 +95,22 @@ class Plan:
 
 
 def propose(
-    writing: Writing, candidate: Candidate, olds: Sequence[Record], reasons: Sequence[Said], alike: Sequence[Similar]
-) -> Verdict:
-    """Open a review of *candidate* against the records *olds*, or add to the one that already says the same."""
+    writing: Writing, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
+    reasons: Sequence[Said], alike: Sequence[Similar],
+) -> Verdict:  # fmt: skip
+    """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
+
+    On its branch it is accepted, *olds* are superseded, and those it replaces in part stay.
+    """
     kb = writing.kb
-    if refs := [name for old in olds for name in rejected(kb, candidate, old)]:
+    against = [*olds, *(record for record in amended if record not in olds)]
+    if refs := [name for old in against for name in rejected(kb, candidate, old)]:
         why = say("a person has rejected this before, see {ref}", ref=refs[0])
-        remedy = say("talk to them; then: kb edit {id}", id=olds[0].scoped_id)
+        remedy = say("talk to them; then: kb edit {id}", id=against[0].scoped_id)
         return writing.refused(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
     for plan in _plans(writing):
         if plan.record.scope == candidate.scope and any(
-            old.id in plan.against and _says_the_same(candidate, plan.record) for old in olds
+            old.id in plan.against and _says_the_same(candidate, plan.record) for old in against
         ):
             return _heard_again(writing, plan, candidate, reasons, alike)
     before = {old.path: writing.text_of(old.path) for old in olds}
@@ -119,17 +124,39 @@ def propose(
     record = record._replace(
         status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
     )
-    plan = Plan(_free_branch(writing, record), "", record.path, record, record.supersedes, "")
+    names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
+    plan = Plan(_free_branch(writing, record), "", record.path, record, names, "")
     plan.changes[record.path] = markdown.render(record, kb.config.language).encode()
     for path, data in before.items():
         text = decode(data or b"", path)
         plan.changes[path] = edit_front(text, {"status": str(Status.SUPERSEDED)}).encode()
     kb.index.reserve(record.scope, record.id)
-    ids = "".join(f"[{old.id}]" for old in olds)
-    plan.say(kb, f"Replace {ids} by [{record.id}] {record.title}", reasons, candidate)
+    ids = "".join(f"[{old.id}]" for old in against)
+    plan.say(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
     writing.reviews.append(plan)
-    named = [say("[{id}] {title}", id=old.scoped_id, title=old.title) for old in olds]
+    named = [say("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
     return _opened(writing, plan, [*named, *reasons], alike)
+
+
+def propose_changes(writing: Writing, record: Record, name: str, subject: str, reasons: Sequence[Said]) -> Verdict:
+    """Put all that *writing* has planned on the review branch *name* instead, for a person to decide; main stays.
+
+    *record* is the one that is decided on, as it will be.
+    """
+    kb = writing.kb
+    stem = REVIEWS.removeprefix("refs/heads/") + name
+    if refs := [r.branch for r in reviews(kb, REJECTED) if _numbered_name(REJECTED + name, r.branch)]:
+        raise NeedsPerson(say("a person has rejected this before, see {ref}", ref=refs[0]))
+    changes = {path: now for path, (_, now) in writing.changes.items()}
+    writing.take_back()
+    for known in _plans(writing):
+        if known.branch == stem:
+            return _opened(writing, known, reasons, ())
+    plan = Plan(_free_name(writing, stem), "", record.path, record, (record.id,), "")
+    plan.changes.update(changes)
+    plan.say(kb, subject, reasons, Candidate(record.kind, record.title))
+    writing.reviews.append(plan)
+    return _opened(writing, plan, reasons, ())
 
 
 def propose_text(

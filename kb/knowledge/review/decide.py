@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from kb import markdown
-from kb.errors import BadRecord, Busy, GitFailed, NeedsPerson
+from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
+from kb.kinds import section_labels
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.joining import joined
 from kb.knowledge.lines.renaming import Renumbered
 from kb.knowledge.names import REJECTED
 from kb.knowledge.review.branches import Review, one_review, reasons
 from kb.knowledge.review.standing import refuse_overtaken
+from kb.knowledge.write.change import moved
 from kb.knowledge.write.publish import is_record, publish
 from kb.record import Status, Verdict
 from kb.store.git import checkout
@@ -20,7 +23,8 @@ from kb.store.git.lines import differences, tree_of
 from kb.store.git.repository import Head, LostRace, Move, Repository, message
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
+from kb.words import Said, say
+from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -76,9 +80,31 @@ def _merge(kb: KnowledgeBase, head: Head, review: Review) -> _Merge:
     subject = f"Accept [{review.record.id}] {review.record.title}"
     words = message(subject, "", {"Kb-Op": "accept", "Kb-Uid": review.record.uid, "Kb-Path": review.path})
     commit = kb.repository.commit_tree(found.tree, [head.oid, review.tip], words)
+    _refuse_incomplete(kb, head, commit, review)
     changes = _changes(kb, head.oid, commit, review)
     moves = (Move(head.ref, commit, head.oid), Move(f"refs/heads/{review.branch}", "", review.tip))
     return _Merge(head, moves, changes, subject, review, found.renumbered)
+
+
+def _refuse_incomplete(kb: KnowledgeBase, head: Head, commit: str, review: Review) -> None:
+    """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
+    was, will = (_status_and_lack(kb, at, review.path) for at in (head.oid, commit))
+    if will[0] == Status.ACCEPTED != was[0] and will[1]:
+        lacking = section_labels(will[1], kb.config.language)
+        raise KbError(
+            say("[{id}] lacks: {sections}", id=review.record.id, sections=lacking),
+            path=review.path,
+            hint=say("complete it on {branch}, or hand it in again with them: kb write", branch=review.branch),
+        )
+
+
+def _status_and_lack(kb: KnowledgeBase, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
+    """Return the status of the record *path* in *commit* and the sections it lacks; nothing where it cannot be read."""
+    try:
+        record = markdown.read(kb.repository.blob(commit, path) or b"", path)
+    except BadRecord:
+        return "", ()
+    return str(record.status), missing_sections(record)
 
 
 def _refuse_others(kb: KnowledgeBase, head: Head, review: Review) -> None:
@@ -104,10 +130,22 @@ def _as_it_will_be(review: Review, renumbered: Sequence[Renumbered]) -> Review:
 def _accepted(writing: Writing, merge: _Merge) -> Verdict:
     commit, review = merge.moves[0].new, merge.review
     record = markdown.read(writing.kb.repository.blob(commit, review.path) or b"", review.path)
-    replaced = [old for old in review.against if old != record.id]
+    replaced = [old for old in review.against if old in record.supersedes]
     said = [say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("accepted")]
+    said += [say("amends [{id}]", id=old) for old in review.against if old in record.amends]
+    said += list(_statuses_moved(writing, merge))
     said += [say("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
     return writing.verdict("updated", record, said)._replace(commit=commit)
+
+
+def _statuses_moved(writing: Writing, merge: _Merge) -> Iterator[Said]:
+    """Say of each record of the branch that gets another status by *merge* which it had and has."""
+    for path, (before, now) in merge.changes.items():
+        if before and now and is_record(path):
+            with contextlib.suppress(BadRecord):
+                old, new = markdown.read(before, path), markdown.read(now, path)
+                if old.status != new.status:
+                    yield moved(old, new)
 
 
 def _changes(kb: KnowledgeBase, head: str, commit: str, review: Review) -> Changes:

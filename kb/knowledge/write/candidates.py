@@ -13,7 +13,7 @@ from kb.knowledge import fresh, project
 from kb.knowledge.lookup import one_named
 from kb.knowledge.names import INBOX
 from kb.knowledge.write import dropped, inbox
-from kb.knowledge.write.change import Writing, edited
+from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, edited, moved, stays
 from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
 from kb.knowledge.write.publish import is_record, left_behind
 from kb.patterns import regex
@@ -59,7 +59,7 @@ class _Mark(NamedTuple):
 def write(
     kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
     beside: Files | None = None, subject: str = "", landing: bool = False, waiting: Waiting | None = None,
-    job: str = "",
+    job: str = "", decided: bool = False,
 ) -> list[Verdict]:  # fmt: skip
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
@@ -67,13 +67,13 @@ def write(
     """
     landed = [] if dry_run or landing else _landed(kb)
     try:
-        verdicts = Deciding(kb, "", folder, job=job).run(candidates, dry_run, beside, subject, waiting)
+        verdicts = Deciding(kb, "", folder, decided=decided, job=job).run(candidates, dry_run, beside, subject, waiting)
     except (Busy, GitFailed) as trouble:
         if dry_run or landing:
             raise
         from kb.knowledge.write.spool import spool
 
-        verdicts = spool(kb, candidates, folder, trouble)
+        verdicts = spool(kb, candidates, folder, trouble, decided=decided)
     if not landed:
         return verdicts
     from kb.knowledge.write.spool import told_of_the_spool
@@ -105,7 +105,7 @@ class Deciding(Writing):
         """
         if dry_run or beside or self.promoted:
             return self._run_alone(candidates, dry_run=dry_run, beside=beside, subject=subject)
-        mine = Call(candidates, self.folder)
+        mine = Call(candidates, self.folder, decided=self.decided)
         waiting = waiting or Waiting(self.kb, mine)
         try:
             found = self.until_won(partial(self._plan_all, mine, waiting), self._publish_all, waiting.is_answered)
@@ -136,7 +136,7 @@ class Deciding(Writing):
 
     def _planned(self, call: Call) -> Planned:
         steps = len(self.steps)
-        scope, self.folder, self.caller = self.scope, call.folder, None
+        scope, self.folder, self.caller, self.decided = self.scope, call.folder, None, call.decided
         self.scope = scope or project.claimed(self.kb, call.folder)
         masked = call.masked or [()] * len(call.candidates)
         verdicts = [self.take(*pair) for pair in zip(call.candidates, masked, strict=True)]
@@ -287,9 +287,7 @@ class Deciding(Writing):
 
             return rewrite(self, candidate, grounds)
         if decision.step == "conflict" and decision.record and decision.reason:
-            from kb.knowledge.review.branches import propose
-
-            return propose(self, candidate, [decision.record], [decision.reason, *grounds], decision.similar)
+            return self._propose(candidate, [decision.record], [decision.reason, *grounds], decision.similar)
         if decision.step == "merge" and decision.record:
             return self._merge(candidate, decision, grounds)
         return self._create(candidate, decision, grounds, held)
@@ -297,12 +295,12 @@ class Deciding(Writing):
     def _create(
         self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
     ) -> Verdict:
+        if not self.decided and self._in_force(candidate):
+            return self._propose(candidate, [], [NOT_BY_A_PROGRAM, *grounds], decision.similar)
         replaced = [old for old in self._named_by(candidate, candidate.supersedes) if old.status != Status.SUPERSEDED]
         if uneasy := [old for old in replaced if self._status_clashes(old)]:
-            from kb.knowledge.review.branches import propose
-
             why = say("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
-            return propose(self, candidate, replaced, [why, *grounds], decision.similar)
+            return self._propose(candidate, [], [why, *grounds], decision.similar)
         record = self.new_record(candidate)
         if held:
             sources = inbox.heard(held, candidate)
@@ -315,9 +313,27 @@ class Deciding(Writing):
             return self.refused(candidate, said, say("add what is missing"))
         alike = self._alike(candidate, decision.similar)
         self.add(record)
-        for old in replaced:
-            self.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
-        return self.verdict("created", record, [*said, *grounds], alike, remedy)
+        if record.status == Status.ACCEPTED:
+            told = [moved(old, self.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")) for old in replaced]
+        else:
+            told = [stays(old) for old in replaced]
+        return self.verdict("created", record, [*told, *said, *grounds], alike, remedy)
+
+    def _in_force(self, candidate: Candidate) -> list[Record]:
+        """Return the accepted records that *candidate* would replace, wholly or in part."""
+        named = self._named_by(candidate, (*candidate.supersedes, *candidate.amends))
+        return [old for old in named if old.status == Status.ACCEPTED]
+
+    def _propose(
+        self, candidate: Candidate, contradicted: Sequence[Record], reasons: Sequence[Said], alike: Sequence[Similar]
+    ) -> Verdict:
+        """Open a review of *candidate* against what it contradicts and what it names as replaced."""
+        from kb.knowledge.review.branches import propose
+
+        replaced = [old for old in self._named_by(candidate, candidate.supersedes) if old.status != Status.SUPERSEDED]
+        amended = self._named_by(candidate, candidate.amends)
+        olds = list({old.path: old for old in (*contradicted, *replaced)}.values())
+        return propose(self, candidate, olds, amended, reasons, alike)
 
     def _alike(self, candidate: Candidate, found: tuple[Similar, ...]) -> tuple[Similar, ...]:
         """Return the likest records: those *found* by words they share or, where these are few, by their letters."""

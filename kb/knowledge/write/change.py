@@ -13,7 +13,7 @@ from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
 from kb.knowledge.write import dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
-from kb.knowledge.write.publish import finish_following, publish
+from kb.knowledge.write.publish import finish_following, is_record, publish
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.repository import NOBODY, LostRace, Move, Step, message
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kb.knowledge.review.branches import Plan
 
 _RACES = 50
+NOT_BY_A_PROGRAM = say("it takes an accepted record out of force, and that is for a person to decide")
 
 
 class Writing:
@@ -39,17 +40,19 @@ class Writing:
 
     def __init__(
         self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "", by_person: bool = False,
-        job: str = "",
+        job: str = "", decided: bool = False,
     ) -> None:  # fmt: skip
         """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
 
         *promoted* names what a person takes out of the inbox: it needs no further ground. *by_person*: a person has
         said of these very words that they hold, so the record is accepted whatever sections it lacks. *job* names the
-        spooled job that this lands.
+        spooled job that this lands. *decided*: a person has decided what this takes out of force; elsewhere that goes
+        to a review.
         """
         self.promoted = promoted
         self.job = job
         self.by_person = by_person
+        self.decided = decided
         self.kb = kb
         self.scope = scope
         self.folder = folder
@@ -200,6 +203,12 @@ class Writing:
             )
         self.change(record.path, before, now, operation, record)
 
+    def take_back(self) -> None:
+        """Drop the planned changes of files, in the index too."""
+        paths = list(self.changes)
+        self.changes, self.subjects, self.uids, self.operations = {}, [], [], []
+        self.kb.index.reread(path for path in paths if is_record(path))
+
     def text_of(self, path: str) -> bytes | None:
         """Return the file *path* as the next commit has it so far."""
         if path in self.changes:
@@ -287,6 +296,18 @@ class Writing:
             "Kb-Uid": ",".join(dict.fromkeys(uid for uid in self.uids[:50] if uid)),
         }
         return message(first, "\n\n".join(part for part in (why, body) if part), trailers)
+
+
+def moved(old: Record, new: Record) -> Said:
+    """Say which status a record had and has."""
+    return say(
+        "[{id}] {title}: {old} → {new}", id=old.scoped_id, title=old.title, old=str(old.status), new=str(new.status)
+    )
+
+
+def stays(old: Record) -> Said:
+    """Say that what is only proposed does not replace *old* yet."""
+    return say("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
 
 
 def edited(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:

@@ -45,6 +45,8 @@ class Call(NamedTuple):
     masked: Sequence[Sequence[str]] = ()
     """For each candidate the rules by which its caller has masked it already."""
     by: Mapping[str, str] = NOBODY
+    decided: bool = False
+    """Whether a person has decided what the call takes out of force."""
     path: str = ""
     """The request in the queue; "" for the holder's own."""
 
@@ -114,7 +116,8 @@ def written_by_another(kb: KnowledgeBase, waiting: Waiting) -> list[Verdict] | N
     except Busy as trouble:
         from kb.knowledge.write.spool import spool
 
-        return spool(kb, waiting.call.candidates, waiting.call.folder, trouble)
+        call = waiting.call
+        return spool(kb, call.candidates, call.folder, trouble, decided=call.decided)
 
 
 def _ask(kb: KnowledgeBase, call: Call) -> str:
@@ -126,6 +129,7 @@ def _ask(kb: KnowledgeBase, call: Call) -> str:
         "folder": call.folder,
         "candidates": [as_json(candidate) for candidate, _ in masked],
         "masked": [sorted({mask.rule for mask in marks}) for _, marks in masked],
+        "decided": call.decided,
         "by": {name: kb.environment[name] for name in _WHO if name in kb.environment},
     }
     kb.state.made()
@@ -178,7 +182,8 @@ def _read(kb: KnowledgeBase, path: str) -> Call | None:
         with open(path, encoding="utf-8", opener=unwaited) as file:
             value: dict[str, Any] = kb.state.own(json.load(file)) or {}
         by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
-        return Call(candidates_of(value["candidates"], path), str(value["folder"]), value["masked"], by, path)
+        wanted, decided = candidates_of(value["candidates"], path), value.get("decided") is True
+        return Call(wanted, str(value["folder"]), value["masked"], by, decided, path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, KbError):

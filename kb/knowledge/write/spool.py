@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 
-def spool(kb: KnowledgeBase, candidates: Sequence[Candidate], folder: str, why: KbError) -> list[Verdict]:
+def spool(
+    kb: KnowledgeBase, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False
+) -> list[Verdict]:
     """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
 
     The scope is found out now: the call that lands them may come from elsewhere.
     """
     scope = _scope(kb, folder)
     safe = [redact.redacted(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
-    value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe]}
+    value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe], "decided": decided}
     try:
         path = kb.state.spool(kb.now(), value)
     except OSError:
@@ -139,5 +141,6 @@ def _written(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -
         )
         return list(saved.verdicts)
     folder = str(value["folder"])
-    deciding = Deciding(kb, "", folder if os.path.isdir(folder) else "", job=job)
+    there = folder if os.path.isdir(folder) else ""
+    deciding = Deciding(kb, "", there, job=job, decided=value.get("decided") is True)
     return deciding.run(candidates_of(value["candidates"], path))

@@ -1,0 +1,212 @@
+"""A program never takes an accepted record out of force: it opens a review, and a person decides."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from clones import FASTAPI, WHOLE, commits, decision, one
+from command_line import run
+from conftest import git
+
+from kb.candidate import as_json
+from kb.errors import KbError
+from kb.knowledge import KnowledgeBase
+from kb.record import Candidate
+
+
+def statuses(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the status of every record."""
+    return {record.id: str(record.status) for record in kb.records()}
+
+
+def whole(kb: KnowledgeBase, *numbers: int) -> None:
+    """Write records that lack nothing."""
+    for number in numbers:
+        one(kb, decision(number, impact=("kb.toml",)))
+
+
+def replacing(number: int, **changes: object) -> Candidate:
+    """Return a candidate that names D001 as what it replaces."""
+    return decision(number, **{"impact": ("kb.toml",), "supersedes": ("D001",), **changes})
+
+
+# -- what is handed in -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", ["supersedes", "amends"])
+def test_a_program_that_replaces_opens_a_review(kb: KnowledgeBase, root: Path, relation: str) -> None:
+    whole(kb, 0)
+    head = git(root, "rev-parse", "main")
+    given = decision(1, impact=("kb.toml",), **{relation: ("D001",)})
+    verdict = one(kb, given)
+    assert verdict.verdict == "conflict" and git(root, "rev-parse", "main") == head
+    assert "[D001] " + decision(0).title in verdict.reasons and statuses(kb) == {"D001": "accepted"}
+    assert one(kb, given).branch == verdict.branch and len(kb.reviews()) == 1, "said again, it is the same review"
+    accepted = kb.accept(verdict.id)
+    after = {"supersedes": "superseded", "amends": "accepted"}[relation]
+    assert statuses(kb) == {"D001": after, "D002": "accepted"} and kb.check() == []
+    assert getattr(kb.record("D002"), relation) == ("D001",) and any("D001" in why for why in accepted.reasons)
+
+
+def test_a_person_replaces_and_is_told_what_went_out_of_force(kb: KnowledgeBase) -> None:
+    whole(kb, 0)
+    verdict = one(kb, replacing(1), decided=True)
+    assert verdict.verdict == "created" and statuses(kb) == {"D001": "superseded", "D002": "accepted"}
+    assert f"[D001] {decision(0).title}: accepted → superseded" in verdict.reasons
+
+
+def test_what_is_only_proposed_replaces_nothing_until_it_is_accepted(kb: KnowledgeBase) -> None:
+    whole(kb, 0)
+    verdict = one(kb, replacing(1, rollback=""), decided=True)
+    assert (verdict.verdict, verdict.status) == ("created", "proposed")
+    assert statuses(kb)["D001"] == "accepted" and any("stays as it is" in reason for reason in verdict.reasons)
+    assert [finding for finding in kb.check() if "D001" in str(finding.message)] == []
+    record = kb.record("D002")
+    text = kb.text(record)
+    whole_text = text.replace("<!-- MACHINE_BLOCK_END -->", "\n## Rollback\n\nUndo it.\n<!-- MACHINE_BLOCK_END -->")
+    kb.replace_text(record, whole_text, opened=text)
+    assert kb.change_status("D002", "accepted").verdict == "conflict", "accepting it takes D001 out of force"
+    told = kb.change_status("D002", "accepted", decided=True)
+    assert statuses(kb) == {"D001": "superseded", "D002": "accepted"} and any("D001" in why for why in told.reasons)
+
+
+def test_what_is_not_accepted_may_be_replaced_by_a_program(kb: KnowledgeBase) -> None:
+    one(kb, decision(0, rollback=""))
+    verdict = one(kb, replacing(1))
+    assert verdict.verdict == "created" and statuses(kb) == {"D001": "superseded", "D002": "accepted"}
+
+
+def test_a_contradiction_that_names_another_one_replaces_both(kb: KnowledgeBase) -> None:
+    one(kb, FASTAPI)
+    whole(kb, 1)
+    flask = FASTAPI._replace(title="Use Flask as the backend framework", decision="The backend uses Flask.",
+                             claims={"backend.framework": "Flask"}, supersedes=("D002",), session="s2")  # fmt: skip
+    kb.accept(one(kb, flask).branch)
+    assert statuses(kb) == {"D001": "superseded", "D002": "superseded", "D003": "accepted"} and kb.check() == []
+
+
+def test_a_program_replaces_no_decision_by_an_update(kb: KnowledgeBase, root: Path) -> None:
+    path = one(kb, FASTAPI).path
+    new = FASTAPI._replace(updates="D001", decision="The backend uses FastAPI 0.110 everywhere.")
+    verdict = one(kb, new)
+    assert verdict.verdict == "conflict" and "0.110" not in git(root, "show", f"main:{path}")
+    assert "0.110" in git(root, "show", f"{verdict.branch}:{path}")
+    fact = FASTAPI._replace(updates="D001", verification="Run the latency suite and the smoke test.")
+    assert one(kb, fact).verdict == "updated", "what says no other decision is written as ever"
+
+
+def test_a_fact_is_added_by_a_program_as_ever(kb: KnowledgeBase) -> None:
+    whole(kb, 0)
+    assert one(kb, decision(0, why="A later fact about the nightly export.", session="s2")).verdict == "appended"
+
+
+# -- the commands ----------------------------------------------------------------------------------
+
+COMMANDS = [
+    ("rm", "D001", "--why", "Nobody uses it."),
+    ("status", "D001", "deprecated"),
+    ("status", "D001", "proposed"),
+    ("supersede", "D001", "--by", "D002"),
+    ("supersede", "D001", "--by", "D002", "--in-part"),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_command_of_a_program_opens_a_review(kb: KnowledgeBase, root: Path, words: tuple[str, ...]) -> None:
+    whole(kb, 0, 1)
+    head = git(root, "rev-parse", "main")
+    ran = run(root, *words)
+    assert ran.code == 4 and "kb review show" in ran.error and git(root, "rev-parse", "main") == head
+    assert statuses(kb) == {"D001": "accepted", "D002": "accepted"}
+    assert run(root, *words).code == 4 and len(kb.reviews()) == 1, "asked again, it is the same review"
+    (review,) = kb.reviews()
+    assert run(root, "review", "accept", review.branch, "--yes").code == 0
+    expected = {"rm": "deprecated", "status": words[2]}.get(
+        words[0], "accepted" if "--in-part" in words else "superseded"
+    )
+    assert statuses(kb)["D001"] == expected and kb.check() == []
+    assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_script_of_a_person_says_so(kb: KnowledgeBase, root: Path, words: tuple[str, ...]) -> None:
+    whole(kb, 0, 1)
+    ran = run(root, *words, "--yes")
+    assert ran.code == 0 and kb.reviews() == [] and commits(root) > 2
+
+
+def test_a_review_is_decided_by_a_person(kb: KnowledgeBase, root: Path) -> None:
+    whole(kb, 0, 1)
+    run(root, "rm", "D001")
+    for word in ("accept", "reject"):
+        ran = run(root, "review", word, "D001")
+        assert ran.code == 5 and "--yes" in ran.error and len(kb.reviews()) == 1
+    assert run(root, "review", "reject", "D001", "--yes").code == 0
+    assert run(root, "rm", "D001").code == 5, "what a person has rejected is not opened again"
+    assert statuses(kb)["D001"] == "accepted"
+
+
+def test_what_was_taken_out_of_force_comes_back_by_a_person_only(kb: KnowledgeBase) -> None:
+    whole(kb, 0, 1)
+    kb.supersede("D001", by="D002", decided=True)
+    assert kb.change_status("D001", "accepted").verdict == "conflict" and statuses(kb)["D001"] == "superseded"
+    assert kb.change_status("D001", "accepted", decided=True).verdict == "updated"
+
+
+def test_json_is_a_programs(kb: KnowledgeBase, root: Path) -> None:
+    whole(kb, 0)
+    given = json.dumps(as_json(replacing(1))).encode()
+    assert run(root, "write", "-", stdin=given).code == 4
+    assert run(root, "write", "-", "--yes", stdin=given.replace(b"s2", b"s3")).code in (0, 4)
+    assert statuses(kb)["D001"] in ("accepted", "superseded")
+
+
+def terminal(root: Path, *words: str, **environment: str) -> int:
+    """Run kb with a terminal for its input and output, and return its exit code."""
+    here, there = pty.openpty()
+    code = "import sys\nfrom kb.cli import main\nmain(sys.argv[1:])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words], cwd=root, env={**os.environ, **environment}, stdin=there, stdout=there,
+        stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        os.close(there)
+        ended = process.wait(60)
+    os.close(here)
+    return ended
+
+
+def test_a_person_at_a_terminal_decides(kb: KnowledgeBase, root: Path) -> None:
+    whole(kb, 0, 1, 2)
+    assert terminal(root, "rm", "D001") == 0
+    assert terminal(root, "rm", "D002", CLAUDECODE="1") == 4, "the shell of an agent is no person's terminal"
+    assert statuses(kb) == {"D001": "deprecated", "D002": "accepted", "D003": "accepted"}
+
+
+def test_an_agent_with_an_editor_of_its_own_decides_nothing(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    whole(kb, 0)
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/status: accepted/status: deprecated/' \"$1\"\n", "utf-8")
+    editor.chmod(0o755)
+    ran = run(root, "edit", "D001", EDITOR=str(editor), VISUAL=str(editor), CLAUDECODE="1")
+    assert ran.code == 4 and statuses(kb)["D001"] == "accepted"
+
+
+# -- accepting a review ----------------------------------------------------------------------------
+
+
+def test_a_review_is_accepted_as_a_status_is(kb: KnowledgeBase) -> None:
+    """Merging asks for the sections that `kb status … accepted` asks for; handed in again with them it can be."""
+    whole(kb, 0)
+    branch = one(kb, replacing(1, rollback="", verification="")).branch
+    with pytest.raises(KbError, match="lacks: verification, rollback") as caught:
+        kb.accept(branch)
+    assert "kb write" in str(caught.value.hint) and statuses(kb)["D001"] == "accepted"
+    assert (
+        one(kb, replacing(1, session="s7", **{key: WHOLE[key] for key in ("rollback", "verification")})).branch
+        == branch
+    )
+    assert kb.accept(branch).verdict == "updated" and statuses(kb) == {"D001": "superseded", "D002": "accepted"}
