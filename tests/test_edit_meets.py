@@ -57,7 +57,7 @@ def test_what_an_agent_appends_stays(kb: KnowledgeBase, root: Path) -> None:
 def test_a_status_given_meanwhile_stays(kb: KnowledgeBase) -> None:
     record = whole(kb)
     opened = kb.text(record)
-    kb.change_status("D001", "deprecated", why="It was never used.")
+    kb.change_status("D001", "deprecated", why="It was never used.", decided=True)
     kb.replace_text(record, opened.replace("by one owner", "by two owners"), opened=opened)
     assert kb.record("D001").status == "deprecated" and "by two owners" in kb.text(kb.record("D001"))
 

@@ -151,10 +151,9 @@ class KnowledgeBase:
     def write(
         self, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False, decided: bool = False
     ) -> list[Verdict]:
-        """Write *candidates* through the gate, as one commit, and return a verdict for each.
+        """Write *candidates* as one commit and return verdicts; *folder*, where the caller works, gives the scope.
 
-        *folder*, where the caller works, gives the scope to those that name none. What cannot be committed is `held`
-        and `spooled`: the next write lands it. *decided* by a person: it may take accepted records out of force.
+        What cannot be committed is `held` and `spooled`. What overrules an accepted record is a review, unless *decided*.
         """
         from kb.knowledge.write.group import Call, Waiting, written_by_another
 
