@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kb.errors import BadInput
 from kb.home import state_home
@@ -113,8 +113,9 @@ def apply(change: Change, environment: Mapping[str, str]) -> None:
         )
     if change.after is None:
         os.unlink(path)
+        _remove_made_folders(os.path.dirname(path), environment)
     else:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _make_folders(os.path.dirname(path), environment)
         _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
     _remember(change, environment)
 
@@ -142,6 +143,49 @@ def _replace(path: str, data: bytes, rights: int | None) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
         raise
+
+
+def _make_folders(folder: str, environment: Mapping[str, str]) -> None:
+    """Make *folder* with what is missing above it, and remember which of them kb has made."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    if missing:
+        os.makedirs(missing[0], exist_ok=True)
+        _remember_folders(_made_folders(environment) | set(missing), environment)
+
+
+def _remove_made_folders(folder: str, environment: Mapping[str, str]) -> None:
+    """Remove *folder* and those above it as long as they are empty and kb has made them."""
+    made = _made_folders(environment)
+    gone = set()
+    with contextlib.suppress(OSError):  # somebody else keeps something there
+        while folder in made:
+            os.rmdir(folder)
+            gone.add(folder)
+            folder = os.path.dirname(folder)
+    if gone:
+        _remember_folders(made - gone, environment)
+
+
+def _folders_file(environment: Mapping[str, str]) -> str:
+    return os.path.join(state_home(environment), "made-folders.json")
+
+
+def _made_folders(environment: Mapping[str, str]) -> set[str]:
+    """Return the folders that kb has made for settings."""
+    try:
+        with open(_folders_file(environment), encoding="utf-8") as file:
+            return set(map(str, json.load(file)))
+    except (OSError, ValueError, TypeError):
+        return set()
+
+
+def _remember_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
+    path = _folders_file(environment)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    _replace(path, json.dumps(sorted(made)).encode(), 0o600)
 
 
 def _memory(path: str, part: str, environment: Mapping[str, str]) -> str:

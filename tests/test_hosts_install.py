@@ -238,3 +238,69 @@ def test_gemini_calls_kb_at_a_compression_that_was_asked_for_only(environment: d
     there("gemini", path, environment)
     (group,) = json.loads(Path(path).read_text())["hooks"]["PreCompress"]
     assert group["matcher"] == "manual", "the host compares the matcher with the trigger"
+
+
+# -- what is left ----------------------------------------------------------------------------------
+
+
+def tree(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")} if folder.exists() else set()
+
+
+@pytest.mark.parametrize("host", ["claude", "codex", "gemini", "copilot", "cursor", "opencode"])
+@pytest.mark.parametrize("is_project", [False, True])
+def test_no_folder_that_kb_made_is_left(
+    host: str, is_project: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(work)
+    where = "--project" if is_project else "--user"
+    place = work if is_project else home
+    before = tree(place)
+    assert run("install", host, where)[0] == 0 and tree(place) != before
+    assert run("install", host, where)[0] == run("uninstall", host, where)[0] == 0
+    assert {path for path in tree(place) if not path.startswith(".local")} <= before | {".cache", ".cache/kb"}
+
+
+def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], tmp_path: Path) -> None:
+    path = Path(module("copilot").settings_file(str(tmp_path), environment))
+    path.parent.parent.mkdir()
+    there("copilot", str(path), environment)
+    back("copilot", str(path), environment)
+    assert path.parent.parent.is_dir() and not path.parent.exists(), "only the one that kb made"
+    there("copilot", str(path), environment)
+    (path.parent / "mine.json").touch()
+    back("copilot", str(path), environment)
+    assert (path.parent / "mine.json").exists()
+
+
+def test_hooks_and_server_in_one_file_leave_no_folder(environment: dict[str, str]) -> None:
+    from kb.mcp import install as mcp
+
+    client, path = mcp.client_named("gemini"), module("gemini").settings_file("", environment)
+    there("gemini", path, environment)
+    settingsfile.apply(mcp.installation(client, path, ["kb", "mcp"], environment), environment)
+    back("gemini", path, environment)
+    assert Path(path).exists()
+    settingsfile.apply(mcp.removal(client, path, environment), environment)
+    left = Path(path)
+    assert left.read_text().split() in (["{}"], ["{", "}"]) if left.exists() else not left.parent.exists()
+
+
+def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    assert run("install", "opencode", "--orchestrator", "sisyphus")[0] == 0
+    path = orchestrator.settings_file("", dict(os.environ))
+    assert orchestrator.amended(path) == ("sisyphus",)
+    code, out, _ = run("uninstall", "opencode")
+    assert code == 0 and "KB:sisyphus" in out and orchestrator.amended(path) == ()
+    assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
+    assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0
+    assert Path(module("opencode").settings_file("", dict(os.environ))).exists(), "the other way the plugin stays"

@@ -552,6 +552,9 @@ RECORDS_ZH: dict[str, str] = {
     "Write kb's hooks into the settings of HOST and show what that changes; again, it changes nothing.": (
         "把 kb 的钩子写入 HOST 的设置并显示改动；再次执行不改变任何内容。"
     ),
+    "Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.": (
+        "kb 建立的文件夹若已为空也一并移除；对 opencode，提示词中的补充也一并移除。"
+    ),
     "HOST is claude, codex, gemini, copilot, cursor or opencode.": (
         "HOST 是 claude、codex、gemini、copilot、cursor 或 opencode。"
     ),

@@ -16,6 +16,8 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.settingsfile import Change
+
 
 @click.group(short_help="Connect an agent host.")
 def command() -> None:
@@ -78,7 +80,10 @@ def _tell_of_trust(host: str, path: str) -> None:
 @command.command("uninstall", short_help="Take the hooks out.")
 @_where
 def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str) -> None:
-    """Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was."""
+    """Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was.
+
+    Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.
+    """
     from kb.hosts import install, orchestrator
 
     found, folder = install.host_named(host), project_wanted(is_user, is_project)
@@ -88,11 +93,17 @@ def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool, orchest
     else:
         path = found.settings_file(folder, os.environ)
         change = install.removal(found, path, os.environ)
+    _take_out(change, dry_run)
+    if host == "opencode" and not orchestrators and orchestrator.amended(agents := _file_of_agents(host, folder)):
+        _take_out(orchestrator.removal(agents, os.environ), dry_run)
+
+
+def _take_out(change: Change, dry_run: bool) -> None:
     carry_out(
         change,
         dry_run=dry_run,
-        nothing=say("no hooks of kb stand in {path}", path=path),
-        done=say("hooks taken out of {path}", path=path),
+        nothing=say("no hooks of kb stand in {path}", path=change.path),
+        done=say("hooks taken out of {path}", path=change.path),
     )
 
 
