@@ -153,7 +153,7 @@ class KnowledgeBase:
     ) -> list[Verdict]:
         """Write *candidates* as one commit and return verdicts; *folder*, where the caller works, gives the scope.
 
-        What cannot be committed is `held` and `spooled`. What overrules an accepted record is a review, unless *decided*.
+        What cannot be committed is `held` and `spooled`. What overrules an accepted record is a review or *decided*.
         """
         from kb.knowledge.write.group import Call, Waiting, written_by_another
 

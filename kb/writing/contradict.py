@@ -280,12 +280,16 @@ def _weight(role: frozenset[str], names: frozenset[str]) -> frozenset[str]:
 
 
 def _excludes(old: Choice, new: Choice, shares_paths: bool) -> bool:
-    """Tell whether two picks for one role leave no room for each other."""
+    """Tell whether two picks for one role leave no room for each other.
+
+    Shared paths let one role say more than the other ("orders", "orders storage"); where each names what the other does
+    not ("invoices storage", "sessions storage"), one file may well hold both.
+    """
     if not _differ(old.picked, new.picked):
         return False
     rivals = any(_are_rivals(a, b) or _are_opposite(a, b) for a in old.picked for b in new.picked)
     if rivals:
-        return _same_role(old, new) or (shares_paths and bool(not old.role or not new.role or old.role & new.role))
+        return _same_role(old, new) or (shares_paths and (old.role <= new.role or new.role <= old.role))
     if old.role != new.role or not old.role or not (old.slot and new.slot):
         return False
     return (old.are_names and new.are_names) or old.slot == new.slot == "any"

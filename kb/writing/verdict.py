@@ -10,7 +10,7 @@ from kb.text import one_line
 from kb.values import NamedTuple
 from kb.words import Said, say
 from kb.writing.contradict import in_other_words, outright
-from kb.writing.dedup import closest, retold, similar, titled_alike
+from kb.writing.dedup import closest, retold, similar, similarity, titled_alike
 
 
 class Decision(NamedTuple):
@@ -38,9 +38,8 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = similar(candidate, near)
-    for record in others:
-        if reason := outright(candidate, record):
-            return Decision("conflict", record, reason, alike)
+    if found := _closest_contradiction(candidate, others):
+        return Decision("conflict", *found, alike)
     if same := titled_alike(candidate, others, threshold):
         reason = say(
             "says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=f"{same.score:.2f}"
@@ -56,6 +55,18 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
             )
             return Decision("merge", same.record, reason, alike)
     return Decision("create", similar=alike)
+
+
+def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Said] | None:
+    """Return the record that *candidate* contradicts outright and whose title is likest, with the reason.
+
+    Where "use PostgreSQL for storage" holds and "use PostgreSQL for invoices storage" as well, it is the latter that
+    "use MongoDB for invoices storage" replaces.
+    """
+    found = [(record, reason) for record in records if (reason := outright(candidate, record))]
+    if len(found) < 2:
+        return found[0] if found else None
+    return min(found, key=lambda one: (-similarity(candidate.title, one[0].title), one[0].date, one[0].id))
 
 
 def sections_of(candidate: Candidate) -> tuple[Section, ...]:

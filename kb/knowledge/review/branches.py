@@ -18,7 +18,7 @@ from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import merge
 from kb.writing.contradict import contradiction
-from kb.writing.dedup import similarity
+from kb.writing.dedup import similarity, titles_agree
 from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
@@ -258,7 +258,8 @@ def _free_name(writing: Writing, stem: str) -> str:
 
 
 def _says_the_same(candidate: Candidate, record: Record) -> bool:
-    return contradiction(candidate, record) is None and similarity(candidate.title, record.title) > ALIKE
+    is_alike = similarity(candidate.title, record.title) > ALIKE and titles_agree(candidate.title, record.title)
+    return is_alike and contradiction(candidate, record) is None
 
 
 def rejected(kb: KnowledgeBase, candidate: Candidate, old: Record) -> list[str]:
