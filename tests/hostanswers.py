@@ -94,19 +94,30 @@ MUST_ANSWER = {"gemini", "copilot", "cursor", "opencode"}
 def payloads(host: str, **values: Any) -> dict[str, dict[str, Any]]:
     """Return the payloads of *host* by event, with *values* in the place of `$NAME`."""
 
-    def filled(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: filled(one) for key, one in value.items()}
-        if isinstance(value, list):
-            return [filled(one) for one in value]
-        if isinstance(value, str) and value.startswith("$"):
-            return values[value[1:]]
-        if isinstance(value, str) and "$LONG" in value:
-            return value.replace("$LONG", values["LONG"])
-        return value
-
-    found: dict[str, dict[str, Any]] = filled(json.loads((HERE / f"{host}.json").read_text("utf-8")))
+    found: dict[str, dict[str, Any]] = _filled(json.loads((HERE / f"{host}.json").read_text("utf-8")), values)
     return found
+
+
+def seen(**values: Any) -> list[dict[str, Any]]:
+    """Return payloads that running hosts sent and that differ from those above: `{host, event, what, payload}` each.
+
+    From Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 and opencode 1.18.33.
+    """
+    found: list[dict[str, Any]] = _filled(json.loads((HERE / "seen.json").read_text("utf-8")), values)
+    return found
+
+
+def _filled(value: Any, values: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(one, values) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, values) for one in value]
+    if isinstance(value, str) and value[:1] == "$" and value[1:] in values:
+        return values[value[1:]]
+    for name in ("LONG", "CWD"):
+        if isinstance(value, str) and f"${name}" in value:
+            value = value.replace(f"${name}", values[name])
+    return value
 
 
 def faults(host: str, event: str, printed: str) -> list[str]:

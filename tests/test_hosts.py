@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads
+from hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads, seen
 from talk import EN, transcript
 
 from kb import hosts
@@ -263,6 +263,28 @@ def test_the_events_a_host_is_asked_for_are_events_it_has(host: str) -> None:
 
 
 # -- what was seen inside running hosts ------------------------------------------------------------
+
+
+def test_what_running_hosts_sent_is_answered_in_their_words(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for row in seen(**world.values):
+        host, event, about = row["host"], row["event"], row["payload"]
+        if "Copilot" in row["what"]:
+            monkeypatch.setenv("COPILOT_CLI", "1")
+        done = run(host, event, json.dumps(about).encode())
+        monkeypatch.delenv("COPILOT_CLI", raising=False)
+        assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), row["what"]
+    assert failures.remembered(str(world.root)) == []
+    quiet = {("gemini", "PreCompress"), ("copilot", "agentStop"), ("gemini", "BeforeAgent")}
+    for row in seen(**world.values):
+        if (row["host"], row["event"]) in quiet:
+            assert json.loads(run(row["host"], row["event"], json.dumps(row["payload"]).encode()).out) == {}
+
+
+def test_a_patch_by_codex_is_read_wherever_it_stands(world: World) -> None:
+    (record,) = (path for path in (world.root / "content" / "anchors").rglob("D001-*.md"))
+    patch = f"*** Begin Patch\n*** Update File: {record}\n@@\n-status: accepted\n+status: deprecated\n*** End Patch"
+    done = world.sent("codex", "PreToolUse", tool_name="apply_patch", tool_input={"command": patch})
+    assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 ASKED = Decision("ask", "kb: kb.toml holds the settings", unasked="kb: settings. Next: ask the person")
