@@ -3,7 +3,7 @@
     python -m bench.fuzz [--seconds 600] [codec] [front] [transcript] [merge]
     python -m bench.fuzz --again FILE codec
 
-With atheris (`pip install kb-anchors[fuzz]`) coverage leads the way; without it, or with `--blind`, rows and bytes of
+With atheris (`pip install '.[fuzz]'`) coverage leads the way; without it, or with `--blind`, rows and bytes of
 known texts are mixed by chance. Both mix rows alike. What breaks a law is kept in `.fuzz/`, one input for each place
 in the code, and the exit code is 1. Each target runs in a process of its own.
 """

@@ -191,7 +191,7 @@ def main() -> int:
         return 2
     arms, lacks = (*ARMS, *VECTOR_ARMS), recallvectors.missing()
     if lacks:
-        print(f"the arms with vectors are left out: {lacks} (pip install 'kb-anchors[vectors]')", file=sys.stderr)
+        print(f"the arms with vectors are left out: {lacks} (pip install '.[vectors]')", file=sys.stderr)
     print(f"| set | questions | {' | '.join(arms)} | ms a question | must | met |")
     print(f"|---|---|{'---|' * len(arms)}---|---|---|")
     for measures in groups(data):

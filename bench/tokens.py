@@ -1,6 +1,6 @@
 """How near the estimate of tokens comes to what tokenizers count.
 
-    pip install 'kb-anchors[bench]'
+    pip install '.[bench]'
     KB_BENCH_DATA=… python -m bench.tokens
 
 `kb.text.tokens` is measured against three vocabularies: the estimate is meant for the larger count of Claude's
@@ -80,7 +80,7 @@ def main() -> int:
     """Print the tables."""
     data, counts = os.environ.get("KB_BENCH_DATA", ""), vocabularies()
     if not data or not counts:
-        print("set KB_BENCH_DATA, and: pip install 'kb-anchors[bench]'", file=sys.stderr)
+        print("set KB_BENCH_DATA, and: pip install '.[bench]'", file=sys.stderr)
         return 2
     print("| texts | n | mean error % | lowest % | under by > 5 % | of claude | of cl100k | of o200k |")
     print("|---|---|---|---|---|---|---|---|")

@@ -15,11 +15,15 @@ def found(start: str, environment: Mapping[str, str]) -> str | None:
     """
     if home := environment.get("KB_HOME"):
         return home if os.path.isfile(os.path.join(home, FILE)) else None
-    for folder in _above(start):
-        if is_trusted(folder, environment):
-            return folder
+    if folder := around(start, environment):
+        return folder
     user = user_home(environment)
     return user if os.path.isfile(os.path.join(user, FILE)) else None
+
+
+def around(start: str, environment: Mapping[str, str]) -> str:
+    """Return the nearest folder above *start* that is a knowledge base and trusted; "" for none."""
+    return next((folder for folder in _above(start) if is_trusted(folder, environment)), "")
 
 
 def passed_over(start: str, environment: Mapping[str, str]) -> str:

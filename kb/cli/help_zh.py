@@ -260,10 +260,15 @@ PRUNING_ZH: dict[str, str] = {
     "Only prove the file; 2 where it cannot be used.": "只检查文件；不可用时退出码为 2。",
 }
 RECORDS_ZH: dict[str, str] = {
-    "Make a knowledge base at PATH, here, or, without either, where --kb or $KB_HOME says, else in ~/.kb.": (
-        "在 PATH 或当前位置新建知识库；都不给时用 --kb 或 $KB_HOME 所指之处，否则 ~/.kb。"
+    "Make a knowledge base at PATH, here, or for yourself; complete one that is there.": (
+        "在 PATH、当前位置，或为自己新建知识库；已有的会被补全。"
     ),
-    "An existing one is completed.": "已有的知识库会被补全。",
+    "Without any of the three: where --kb or $KB_HOME says, the one around the current folder, or, outside every "
+    "repository, ~/.kb.": (
+        "三者都不给时：--kb 或 $KB_HOME 所指之处、当前文件夹所在的知识库；不在任何仓库里时则是 ~/.kb。"
+    ),
+    "In ~/.kb, for yourself in all projects.": "放在 ~/.kb，供自己在所有项目中使用。",
+    "With --ci: where kb is installed from, with a tag.": "与 --ci 同用：从哪里安装 kb，带标签。",
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",

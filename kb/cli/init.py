@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
 import click
 
 from kb.cli.door import usage
-from kb.words import say
+from kb.words import Said, say
 
 
 @click.command(short_help="Make a knowledge base.")
 @click.argument("path", required=False)
 @click.option("--here", is_flag=True, help="In the current folder, inside the code repository that is there.")
+@click.option("--user", is_flag=True, help="In ~/.kb, for yourself in all projects.")
 @click.option("--name", default="", help="What it is called.")
 @click.option("--language", type=click.Choice(["en", "zh"]), default=None, help="Language of headings and messages.")
 @click.option(
@@ -20,27 +22,77 @@ from kb.words import say
     is_flag=True,
     help="Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.",
 )
+@click.option("--from", "source", default="", metavar="URL", help="With --ci: where kb is installed from, with a tag.")
 @click.option("--layout", type=click.Choice(["user", "project"]), default="user", help="See kb layout migrate.")
-def command(path: str | None, here: bool, name: str, language: str | None, ci: bool, layout: str) -> None:
-    """Make a knowledge base at PATH, here, or, without either, where --kb or $KB_HOME says, else in ~/.kb.
+def command(
+    path: str | None, here: bool, user: bool, name: str, language: str | None, ci: bool, source: str, layout: str
+) -> None:
+    """Make a knowledge base at PATH, here, or for yourself; complete one that is there.
 
-    An existing one is completed.
+    Without any of the three: where --kb or $KB_HOME says, the one around the current folder, or, outside every
+    repository, ~/.kb.
     """
-    from kb.home import user_home
+    from kb.installed import requirement
     from kb.knowledge.make import make
 
-    if path and here:
-        raise usage(say("give a PATH or --here, not both"))
-    named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
-    place = path or (os.getcwd() if here else named or user_home(os.environ))
-    spoken = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
-    kb, files = make(place, os.environ, inside=here, name=name, language=spoken, with_ci=ci)
+    if (path is not None) + here + user > 1:
+        raise usage(
+            say("give a PATH or --here, not both") if path and here else say("give one of PATH, --here, --user")
+        )
+    if source and not ci:
+        raise usage(say("--from is for --ci"))
+    place = _place(path, here=here, user=user)
+    given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
+    kb, files = make(
+        place, os.environ, inside=here, name=name, language=given, with_ci=ci,
+        source=requirement(source) if source else "",
+    )  # fmt: skip
     with kb:
         click.echo(kb.root)
         for file in files:
             click.echo(f"  + {file}", err=True)
+        for said in _remarks(kb.root, files, with_ci=ci, source=source):
+            click.echo(kb.words(said), err=True)
         if layout == "project":
             from kb.exchange.layout import migrate
 
             for file in migrate(kb, layout).files:
                 click.echo(f"  + {file}", err=True)
+
+
+def _place(path: str | None, *, here: bool, user: bool) -> str:
+    """Return where the knowledge base is to be, or is; raise KbError in a repository of which nothing is said."""
+    from kb.home import user_home
+    from kb.knowledge.make import place_around
+
+    if path or here:
+        return path or os.getcwd()
+    named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
+    return user_home(os.environ) if user else str(named or place_around(os.getcwd(), os.environ))
+
+
+def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Said]:
+    """Yield what a person should know of what was done, or was not."""
+    from kb.installed import UNKNOWN
+    from kb.knowledge.workflows import workflows
+
+    if not files:
+        yield say("nothing was missing")
+    if not with_ci:
+        return
+    there = {path: _text(root, path) for path in (*workflows(), *workflows("gitlab"))}
+    if lacking := [path for path, text in there.items() if UNKNOWN in text]:
+        yield say(
+            "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
+            files=", ".join(lacking),
+        )
+    if source and (others := [path for path, text in there.items() if text and path not in files]):
+        yield say("{files} are as they were: to change where kb comes from, edit them", files=", ".join(others))
+
+
+def _text(root: str, path: str) -> str:
+    try:
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -11,6 +11,7 @@ import click
 from kb.cli.door import language_in_use, opened, usage
 from kb.cli.settings import carry_out, project_wanted
 from kb.errors import KbError
+from kb.installed import command_for
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -80,7 +81,7 @@ def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, d
         done=say("server written to {path}; the client starts it when it next starts", path=path),
     )
     if not _has_sdk():
-        _tell(say("but it will not start: this kb has no MCP SDK; {step}", step=_GET_SDK))
+        _tell(say("but it will not start: this kb has no MCP SDK; {step}", step=_get_sdk()))
 
 
 @command.command("uninstall", short_help="Take the server out.")
@@ -129,9 +130,11 @@ def _has_sdk() -> bool:
     return find_spec("mcp") is not None
 
 
-_GET_SDK = say("install it: pip install 'kb-anchors[mcp]'")
+def _get_sdk() -> Said:
+    """Say how the SDK is installed."""
+    return say("install it: {command}", command=command_for("mcp"))
 
 
 def _needs_sdk() -> None:
     if not _has_sdk():
-        raise KbError(say("kb mcp needs the MCP SDK"), hint=_GET_SDK)
+        raise KbError(say("kb mcp needs the MCP SDK"), hint=_get_sdk())

@@ -18,6 +18,7 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, op
 from kb.errors import KbError
 from kb.home import passed_over
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.lookup import MAKE_ONE
 from kb.knowledge.names import REVIEWS
 from kb.knowledge.session.running import leftovers
 from kb.knowledge.write import inbox
@@ -145,7 +146,7 @@ def settings(place: Place) -> Found:
         remedy = say("if you trust its owner, name it: KB_HOME={path}", path=over)
         return Found(NOTE if place.root else FAILED, said, remedy)
     if not place.root:
-        return Found(FAILED, say("there is no knowledge base here"), say("make one: kb init"))
+        return Found(FAILED, say("there is no knowledge base here"), MAKE_ONE)
     return Found(OK, say("{path}", path=os.path.join(place.root, "kb.toml")))
 
 

@@ -26,6 +26,9 @@ Scopes = Callable[[str], Iterable[str]]
 """Tells which scopes have a record of an id."""
 
 
+MAKE_ONE = say("make one here: kb init --here; for yourself, in ~/.kb: kb init --user; elsewhere: kb init PATH")
+
+
 def root_around(start: str, environment: Mapping[str, str]) -> str:
     """Return the root of the knowledge base that holds for the folder *start*; raise NoKnowledgeBase."""
     root = found(start, environment)
@@ -37,7 +40,7 @@ def root_around(start: str, environment: Mapping[str, str]) -> str:
     if over := passed_over(start, environment):
         said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
-    raise NoKnowledgeBase(say("there is no knowledge base here"), hint=say("make one: kb init"))
+    raise NoKnowledgeBase(say("there is no knowledge base here"), hint=MAKE_ONE)
 
 
 def root_at(root: str) -> str:

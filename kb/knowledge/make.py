@@ -6,10 +6,13 @@ import os
 from collections.abc import Mapping
 
 from kb.config import FILE, HELP, Config
-from kb.errors import BadInput, GitFailed, KbError
+from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
 from kb.front import scalar
+from kb.home import around, passed_over, user_home
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.workflows import workflows
+from kb.knowledge.lookup import MAKE_ONE
+from kb.knowledge.workflows import unsettled, workflows
+from kb.store.files import content
 from kb.store.git import checkout, driver
 from kb.store.git.checkout import Changes
 from kb.store.git.command import run, scrubbed
@@ -17,9 +20,17 @@ from kb.store.git.layout import enclosing
 from kb.store.git.repository import Move, Repository, message
 from kb.store.state import State
 from kb.text import slugify
+from kb.values import NamedTuple
 from kb.words import say
 
 ATTRIBUTES = "content/.gitattributes"
+
+
+class Workflows(NamedTuple):
+    """The wish for workflows."""
+
+    source: str
+    """The line for pip by which they install kb; "": as the kb that runs was installed."""
 
 
 def make(
@@ -30,23 +41,42 @@ def make(
     name: str = "",
     language: str = "",
     with_ci: bool = False,
+    source: str = "",
 ) -> tuple[KnowledgeBase, list[str]]:
     """Make a knowledge base at *place* and return it with the files it wrote; an existing one is completed.
 
     *inside*: in the git repository that is there. Otherwise *place* becomes a repository of its own. Only the files
-    that are missing are written and committed.
+    that are missing are written and committed. *source* is the line for pip by which workflows install kb; those that
+    were written without one get it.
     """
     place = os.path.realpath(place)
+    inside = inside or os.path.isfile(os.path.join(place, FILE))
     if os.path.isfile(place):
         raise BadInput(say("{path} is a file", path=place))
     try:
-        return _made(place, environment, inside=inside, name=name, language=language, with_ci=with_ci)
+        ci = Workflows(source) if with_ci else None
+        return _made(place, environment, inside=inside, name=name, language=language, ci=ci)
     except OSError as error:
         raise KbError(say("{path} cannot be written: {problem}", path=place, problem=error.strerror)) from None
 
 
+def place_around(folder: str, environment: Mapping[str, str]) -> str:
+    """Return where the knowledge base is that *folder* stands in, or else the user's own place, `~/.kb`.
+
+    A repository without one is not passed over silently: raise NoKnowledgeBase there.
+    """
+    if place := around(folder, environment):
+        return place
+    if over := passed_over(folder, environment):
+        said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
+        raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
+    if found := enclosing(folder):
+        raise NoKnowledgeBase(say("{path} is a git repository without a knowledge base", path=found[0]), hint=MAKE_ONE)
+    return user_home(environment)
+
+
 def _made(
-    place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, with_ci: bool
+    place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: Workflows | None
 ) -> tuple[KnowledgeBase, list[str]]:
     os.makedirs(place, exist_ok=True)
     around = enclosing(place)
@@ -55,8 +85,9 @@ def _made(
     project = slugify(os.path.basename(around[0])) if inside and around else ""
     files = _files(name or os.path.basename(place).strip(".") or "kb", language, project)
     repository = Repository(place, environment)
-    if with_ci:
-        files |= workflows(repository.git("config", "--get", "remote.origin.url", check=False).decode())
+    remote = repository.git("config", "--get", "remote.origin.url", check=False).decode() if ci else ""
+    if ci:
+        files |= workflows(remote, ci.source)
     tip = repository.head().oid
     kept = repository.files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
@@ -67,10 +98,24 @@ def _made(
     if ATTRIBUTES in kept and driver.attribute(repository) == "unspecified":
         before = repository.blob(tip, ATTRIBUTES) or b""
         changes |= {ATTRIBUTES: (before, _with_rule(before))} if driver.RULE.encode() not in before else {}
+    if ci:
+        changes |= _settled(repository, tip, kept, files, remote)
     if changes:
         _commit(repository, environment, changes)
     driver.install(repository)
     return KnowledgeBase(place, environment), sorted(changes)
+
+
+def _settled(
+    repository: Repository, tip: str, kept: Mapping[str, str], files: Mapping[str, bytes], remote: str
+) -> dict[str, tuple[bytes | None, bytes | None]]:
+    """Return the workflows that were written when nobody knew where kb is installed from, now that it is known."""
+    return {
+        path: (old, files[path])
+        for path, old in unsettled(remote).items()
+        if files[path] != old and path in kept and repository.blob(tip, path) == old
+        and content(os.path.join(repository.root, path)) == old
+    }  # fmt: skip
 
 
 def _with_rule(attributes: bytes) -> bytes:

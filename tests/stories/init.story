@@ -11,6 +11,7 @@ $ kb init my-kb
 % Again: what is there stays as it is.
 $ kb init my-kb
 <dir>/my-kb
+2> nothing was missing
 
 $ cd my-kb
 
@@ -36,6 +37,7 @@ $ kb init ../with-ci --ci --name "Team base" --language zh
 2>   + content/anchors/projects/.gitkeep
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
+2> .github/workflows/kb.yml, .github/workflows/kb-wiki.yml, .pre-commit-config.yaml 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签
 
 $ grep -c "kb check --against" ../with-ci/.github/workflows/kb.yml
 2

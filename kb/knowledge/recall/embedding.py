@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kb.config import NO_MODEL
 from kb.errors import KbError
+from kb.installed import command_for
 from kb.store import models
 from kb.store.files import remove
 from kb.store.index import Index
@@ -144,7 +145,7 @@ def opened(kb: KnowledgeBase, embedder: Embedder) -> Vectors:
         return _as_it_is(path, kb.state.clone, embedder.name, version)
     except ImportError:
         said = say("the package {name} is not installed", name="numpy")
-        raise KbError(said, hint=say("run: pip install 'kb-anchors[vectors]'")) from None
+        raise KbError(said, hint=say("run: {command}", command=command_for("vectors"))) from None
 
 
 @lru_cache(maxsize=1)
