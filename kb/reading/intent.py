@@ -66,6 +66,14 @@ def understood(query: str) -> Understood:
 # -- the person who asks --------------------------------------------------------------------------
 
 _KNOWS = r"(?:know|remember|recall|learn(?:ed|t)?|understand|got|have)"
+_MINE = (
+    r"(?:\w+ )?(?:names?|role|job|title|profile|preferences?|habits?|background|interests?|identity|style|team|skills?"
+    r"|goals?)"
+)
+_MINE_ZH = (
+    r"(?:名字|姓名|称呼|昵称|角色|职位|职业|工作|身份|岗位|背景|偏好|喜好|爱好|习惯|风格|特点|资料|画像|档案|兴趣"
+    r"|目标)"
+)
 _IDENTITY_EN = (
     r"who (?:am i|i am)",
     rf"(?:do|did|don't|can) you (?:still |even |really )?{_KNOWS} (?:me|who i am)",
@@ -73,8 +81,8 @@ _IDENTITY_EN = (
     r"what (?:did|have) i (?:tell|told) you(?: about (?:me|myself))?",
     r"(?:please )?(?:tell me (?:more )?about|describe|introduce|summari[sz]e|sum up) (?:me|myself)",
     rf"(?:please )?(?:summari[sz]e|list|show(?: me)?|tell me) (?:what|everything|all) you {_KNOWS} about me",
-    r"what(?:'s| is| are| were)(?: in)? my (?:\w+ )?(?:names?|role|job|title|profile|preferences?|habits?|background|"
-    r"interests?|identity|style|team|skills?|goals?)",
+    rf"what(?:'s| is| are| were)(?: in)? my {_MINE}",
+    rf"(?:do|did|can|have) you (?:still |even |really )?{_KNOWS} (?:about )?my {_MINE}",
     r"what (?:do|did) i (?:usually |really |normally )?(?:like|dislike|prefer|hate|care about|want|do|work on)",
     r"what (?:am i|was i|have i been) (?:currently )?(?:working on|doing|up to|called|interested in|good at)",
     r"(?:have|did) we (?:ever )?(?:met|meet|talked|talk|spoken|speak|worked together)(?: before)?",
@@ -88,8 +96,8 @@ _IDENTITY_ZH = (
     r"你(?:都|还)?(?:知道|记得|了解|掌握)(?:了)?我(?:的)?(?:些|哪些|多少|什么|啥)(?:什么|事|事情|信息|情况)?",
     r"你对我(?:有)?(?:的)?(?:多少|什么|哪些|都)?(?:了解|知道|认识|印象|熟悉)(?:多少|什么|哪些|吗)?",
     r"(?:关于|有关)我(?:自己|的)?(?:，|,)?(?:你)?(?:都|还)?(?:知道|记得|了解|有)(?:些)?(?:什么|哪些|多少|啥)",
-    r"我的(?:名字|姓名|称呼|昵称|角色|职位|职业|工作|身份|岗位|背景|偏好|喜好|爱好|习惯|风格|特点|资料|画像|档案|兴趣|目标)"
-    r"(?:是|有|都)?(?:是|有)?(?:什么|哪些|啥|谁|怎样的|怎么样的)?",
+    rf"我的{_MINE_ZH}(?:是|有|都)?(?:是|有)?(?:什么|哪些|啥|谁|怎样的|怎么样的)?",
+    rf"你(?:还|都)?(?:记得|记不记得|知道|知不知道|了解|清楚|记住)(?:了)?我的{_MINE_ZH}(?:了)?(?:是什么|有哪些|是啥)?",
     r"我(?:都)?(?:有|存)(?:什么|哪些|啥)(?:偏好|习惯|喜好|爱好|特点)",
     r"我(?:最|平时|一般|通常|比较)?(?:喜欢|讨厌|在意|关心|擅长|偏爱)(?:什么|哪些|啥|做什么|干什么)",
     r"我(?:平时|一般|通常|习惯|最近|现在|目前|之前)(?:都)?(?:是)?(?:在|怎么|怎样|如何)(?:做|忙|干|工作|写代码|搞)?(?:些)?(?:什么|啥|的)?",

@@ -14,9 +14,11 @@ from kb.knowledge.names import TREE
 from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
+from kb.reading.intent import IDENTITY, STRATEGIES, is_about_the_asker
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record, Reference, recency
 from kb.store.rows import Filter
+from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 _PROBED = 40
+_LONGEST_IDENTITY = 80
+"""Characters of a prompt that can be nothing but a question for the person who asks."""
 
 # -- hints ----------------------------------------------------------------------------------------
 
@@ -96,7 +100,13 @@ def _current(kb: KnowledgeBase, found: Callable[[], list[Record]]) -> list[Recor
 
 
 def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
-    """Return the records that *prompt* is really about, best first, as many as a hint holds."""
+    """Return the records that *prompt* is really about, best first, as many as a hint holds.
+
+    A prompt that asks for the person who asks is answered with their preferences, as a search for it is.
+    """
+    if len(prompt) <= _LONGEST_IDENTITY and is_about_the_asker(one_line(prompt)):
+        wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=_scopes(project), statuses=tuple(LIVE))
+        return sorted(kb.fresh(thorough=False).records(wanted), key=recency, reverse=True)
     if not queries.subjects(prompt) and not queries.cited(prompt):
         return []
     hits = _ranked(kb, prompt, Filter(scopes=_scopes(project)), project)
