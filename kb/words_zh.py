@@ -1825,6 +1825,15 @@ GUARDING: dict[str, str] = {
     ),
     "kb: dropped; it is not proposed again: {titles}": "kb：已放弃，不会再次提议：{titles}",
     "kb: the person confirmed; this was written:": "kb：用户已确认，写入了：",
+    "kb: this was not written:": "kb：没有写入：",
+    " (about you: it stays in this clone)": "（关于您本人：只留在本克隆里）",
+    " (perhaps about you: after mb:write everybody reads it who has this knowledge base)": (
+        "（可能关于您本人：mb:write 之后，有这个知识库的人都能看到）"
+    ),
+    "it is about a person, and others read this knowledge base": "这是关于个人的内容，而这个知识库别人也会读",
+    "keep it in a knowledge base of your own: KB_HOME=~/.kb kb write": (
+        "请写进自己的知识库：KB_HOME=~/.kb kb write"
+    ),
     "this is not the code that was shown": "这不是显示过的确认码",
     "only a person may decide on a proposal": "只有用户本人可以裁决提议",
     "answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE": (

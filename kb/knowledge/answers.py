@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterable, Sequence
 
 from kb.knowledge.guard.turns import FOLDER
+from kb.knowledge.privacy import is_shared
 from kb.knowledge.session.running import Row
 from kb.record import Candidate
 from kb.text import normalise
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.writing.personal import may_be_about_a_person
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -32,12 +34,15 @@ def consult_proposals(kb: KnowledgeBase, candidates: Sequence[Candidate], sessio
 
     What a person has refused is left out, whatever its kind and however it is worded. What was confirmed is written
     already: the same sentence is left out, the same matter in other words gets the kind it was written under, so that
-    it is compared with that record and adds to it.
+    it is compared with that record and adds to it. What may be about the person is proposed to them and stays in the
+    clone, where others read the knowledge base.
     """
-    if not candidates or not os.path.isdir(kb.state.path(FOLDER)):
+    personal = [one for one in candidates if may_be_about_a_person(one)]
+    if not candidates or not (personal or os.path.isdir(kb.state.path(FOLDER))):
         return Consulted(list(candidates), [])
-    from kb.knowledge.proposals import CONFIRMED, PENDING, REJECTED, everything
+    from kb.knowledge.proposals import CONFIRMED, PENDING, REJECTED, add_personal, everything
 
+    personal = personal if personal and is_shared(kb) else []
     known = everything(kb)
     made = Consulted([], [])
     for candidate in candidates:
@@ -46,7 +51,10 @@ def consult_proposals(kb: KnowledgeBase, candidates: Sequence[Candidate], sessio
         confirmed = [proposal for proposal in same if proposal.status == CONFIRMED]
         if REJECTED in statuses or any(_quotes_same(candidate, one.candidate) for one in confirmed):
             continue
-        if confirmed:
+        if candidate in personal:
+            if not same:
+                known.append(add_personal(kb, candidate, session))
+        elif confirmed:
             made.free.append(candidate._replace(kind=confirmed[-1].candidate.kind))
         elif any(one.status == PENDING and one.session == session for one in same):
             made.waiting.append(candidate)

@@ -22,6 +22,7 @@ from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
 from kb.knowledge.guard.turns import FOLDER
 from kb.knowledge.lookup import name_of
+from kb.knowledge.privacy import is_shared
 from kb.knowledge.write import inbox
 from kb.reading.quoting import quoted
 from kb.record import Candidate, Record, Verdict
@@ -31,6 +32,7 @@ from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
 from kb.writing import redact
 from kb.writing.dedup import match, similarity
+from kb.writing.personal import is_about_a_person, may_be_about_a_person, speaks_of_self
 from kb.writing.verdict import sections_of
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ def _noticed(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequ
     for row in log.here(MOMENT):
         try:
             kind, text = json.loads(row)
+            kind = "preference" if speaks_of_self(text) else kind
             main, why = reasoned(text)
             title = clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max)
             given = {"kind": kind, "title": title, "decision": text, "why": why, "scope": kb.project(folder),
@@ -119,7 +122,7 @@ def _noticed(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequ
         if any(similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
             continue
         [would] = kb.write([candidate], folder=folder, dry_run=True)
-        if would.verdict not in ("refused", "unchanged"):
+        if would.verdict not in ("refused", "unchanged") or is_about_a_person(candidate):
             found.append(Proposal(inbox.name_of(candidate), candidate))
     return found
 
@@ -162,7 +165,21 @@ def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Se
 
 def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
     kind = kind_label(proposal.candidate.kind, kb.config.language)
-    return f"[{kind}] {quoted(proposal.candidate.title, kb.config.title_max)}"
+    return f"[{kind}] {quoted(proposal.candidate.title, kb.config.title_max)}{_about_you(kb, proposal.candidate)}"
+
+
+def _about_you(kb: KnowledgeBase, candidate: Candidate) -> str:
+    """Return what a person is to know of what is about them, where others would read it."""
+    if not may_be_about_a_person(candidate) or not is_shared(kb):
+        return ""
+    if is_about_a_person(candidate):
+        return kb.words(say(" (about you: it stays in this clone)"))
+    return kb.words(say(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
+
+
+def add_personal(kb: KnowledgeBase, candidate: Candidate, session: str) -> Proposal:
+    """Keep what may be about the person of *session*, to be shown to them at the end of a turn."""
+    return _keep(kb, Proposal(inbox.name_of(candidate), candidate, session=session))
 
 
 def add(kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
@@ -203,8 +220,10 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer) -> Told:
             reject(kb, proposal)
         told = say("kb: dropped; it is not proposed again: {titles}", titles=_titles(kb, wanted))
         return Told(kb.words(told), kb.words(told))
-    lines = [_outcome(kb, confirm(kb, proposal)) for proposal in wanted]
-    text = "\n".join((kb.words(say("kb: the person confirmed; this was written:")), *lines))
+    verdicts = [confirm(kb, proposal) for proposal in wanted]
+    is_written = any(verdict.verdict != "refused" for verdict in verdicts)
+    told = say("kb: the person confirmed; this was written:") if is_written else say("kb: this was not written:")
+    text = "\n".join((kb.words(told), *(_outcome(kb, verdict) for verdict in verdicts)))
     return Told(text, text)
 
 
@@ -255,6 +274,8 @@ _ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --c
 
 def _outcome(kb: KnowledgeBase, verdict: Verdict) -> str:
     where = f" ({verdict.path})" if verdict.path else ""
+    if verdict.verdict == "refused":
+        where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
     return f"  {verdict.verdict}: [{name_of(kb, verdict)}] {quoted(verdict.title, kb.config.title_max)}{where}"
 
 

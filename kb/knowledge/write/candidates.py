@@ -12,6 +12,7 @@ from kb.kinds import section_labels
 from kb.knowledge import fresh, project
 from kb.knowledge.lookup import one_named
 from kb.knowledge.names import INBOX
+from kb.knowledge.privacy import refuse_personal
 from kb.knowledge.write import dropped, inbox
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, edited, moved, stays
 from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
@@ -191,7 +192,7 @@ class Deciding(Writing):
                 [say("there is no scope {scope}", scope=candidate.scope)],
                 say("use global or project/<name>"),
             )
-        objections = quality.objections(candidate, self.kb.config)
+        objections = [*refuse_personal(self.kb, candidate), *quality.objections(candidate, self.kb.config)]
         if refusing := [o for o in objections if o.refuses]:
             return self.refused(candidate, [o.reason for o in refusing], refusing[0].remedy)
         try:

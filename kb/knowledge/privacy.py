@@ -1,0 +1,36 @@
+"""Keep what is about a person out of a knowledge base that others read."""
+
+from __future__ import annotations
+
+import os
+
+from kb.home import user_home
+from kb.knowledge.guard.agents import in_its_shell
+from kb.record import Candidate
+from kb.values import TYPE_CHECKING
+from kb.words import say
+from kb.writing.objection import Objection
+from kb.writing.personal import is_about_a_person
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kb.knowledge import KnowledgeBase
+
+_PERSONAL = frozenset({"preference", "domain-note"})
+"""Kinds under which a person's own facts are handed in; in others "I" is whoever wrote the document."""
+
+
+def is_shared(kb: KnowledgeBase) -> bool:
+    """Return whether others may read the knowledge base: all but the user's own one (`~/.kb`) without a remote."""
+    if os.path.realpath(kb.root) != os.path.realpath(user_home(kb.environment)):
+        return True
+    return bool(kb.repository.output(["remote"]).out.strip())
+
+
+def refuse_personal(kb: KnowledgeBase, candidate: Candidate) -> Iterator[Objection]:
+    """Refuse what an agent hands in and is certainly about a person, where others would read it."""
+    by_agent = bool(candidate.session or candidate.host) or in_its_shell(kb.environment)
+    if by_agent and candidate.kind in _PERSONAL and is_about_a_person(candidate) and is_shared(kb):
+        reason = say("it is about a person, and others read this knowledge base")
+        yield Objection("personal", reason, say("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write"))
