@@ -1,6 +1,7 @@
 """The compact form, always below 500 字, and the two reports of the archive."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from kb.record import Candidate, Evidence, Record, Similar, Verdict
 from kb.sessions import forms
 from kb.sessions.render import rendered
 from kb.sessions.reports import hui_output, shi_result
-from kb.sessions.story import Progress, progress, task_of
+from kb.sessions.story import Progress, commits, progress, task_of, where_it_stands
 from kb.sessions.transcript import Message, ToolCall, ToolResult, Transcript
 from kb.text import count
 
@@ -123,11 +124,72 @@ def test_what_matters_most_is_kept_when_there_is_little_room() -> None:
     form = compact(transcript, anchors=anchors, candidates=many, language="zh")
     assert 400 < count(form) < 500
     assert form.count("constraint 第") == 6
-    assert "任务任务" in form and "decision 第0条" in form
-    assert "已完成: 无" in form
+    assert "任务任务" in form and "decision 第19条" in form and "decision 第0条" not in form
+    assert "; … 另有 19 项" in form and "[D009]\n- … 另有 40 项" in form
     small = compact(transcript, anchors=anchors, candidates=many, language="zh", limit=120)
     assert count(small) <= 120 and "任务任务" in small
     assert small.count("constraint 第") > small.count("decision 第")
+
+
+@pytest.mark.parametrize(("language", "none"), [("en", "none"), ("zh", "无")])
+@pytest.mark.parametrize("limit", [60, 80, 120, 200, 499])
+def test_no_part_says_none_where_something_was_cut(language: str, none: str, limit: int) -> None:
+    many = [
+        Candidate(kind, f"{kind} {n} " + "很长的说明" * 6) for kind in ("decision", "constraint") for n in range(14)
+    ]
+    states = {"completed": 9, "in_progress": 2, "pending": 3}
+    todos = {f"事情{state}{n}" * 4: state for state, number in states.items() for n in range(number)}
+    transcript = Transcript((human(1, "任务" * 300), todo(2, **todos)))
+    form = compact(transcript, anchors=["D001"], candidates=many, language=language, limit=limit)
+    assert count(form) <= limit and none not in form
+    if limit == 499:
+        assert "decision 13 " in form and "decision 0 " not in form, "the newest are kept"
+        assert re.search(r"\n- … (?:另有 )?\d+ (?:more|项)\n", form)
+        assert "事情in progress0" in form and "事情pending0" in form, "what is under way and open is told too"
+
+
+def bash(line: int, command: str, error: bool = False) -> tuple[Message, Message]:
+    call = agent(line, "", ToolCall(f"b{line}", "Bash", {"command": command}, line))
+    return call, Message(line, "", "user", "tool", (), (), (ToolResult(f"b{line}", "ok", error, line),))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['git commit -m "Add refunds"', 'git commit -am "Add refunds"', "git add . && git commit -qm 'Add refunds'",
+     'git commit --message="Add refunds"', "git commit -q -a -m \"$(cat <<'EOF'\nAdd refunds\n\nMore.\nEOF\n)\""],
+)  # fmt: skip
+def test_a_commit_counts_as_done_however_it_is_spelt(command: str) -> None:
+    assert commits(Transcript((human(1, "Add refunds."), *bash(2, command)))) == ["Add refunds"]
+    assert commits(Transcript((human(1, "Add refunds."), *bash(2, command, error=True)))) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "after", "is_open"),
+    [
+        ("Next step: write the webhook tests.", 'git commit -am "Write webhook tests"', False),
+        ("Next step: write the webhook tests.", 'git commit -am "Fix the typo"', True),
+        ("下一步：补充退款接口文档。", 'git commit -m "补充退款接口文档"', False),
+        ("下一步：补充退款接口文档。", "ls", True),
+    ],
+)
+def test_a_next_step_that_was_done_later_is_not_pending(step: str, after: str, is_open: bool) -> None:
+    messages = (human(1, "Add refunds to the shop."), agent(2, step), *bash(3, after), agent(4, "All fine."))
+    assert bool(where_it_stands(Transcript(messages)).open) is is_open
+
+
+def test_a_farewell_is_nothing_under_way_and_a_greeting_no_task() -> None:
+    transcript = Transcript((human(1, "早。给订单加退款。"), human(2, "今天先到这里，谢谢！明天继续做 webhook。")))
+    now = where_it_stands(transcript)
+    assert task_of(transcript) == "给订单加退款。" and now.doing == () and now.open == ("明天继续做 webhook",)
+    assert task_of(Transcript((human(1, "Hi! Port the parser."),))) == "Port the parser."
+
+
+def test_problems_read_from_what_was_seen_to_its_cause() -> None:
+    title, seen, cause = "Run it in assets/", "`node build.js`: could not resolve", "The entry is relative"
+    one = Candidate("pitfall", title, seen, why=cause, verification="`cd assets && node build.js`")
+    form = forms.expanded(Transcript(), write=writer("expanded", "en"), candidates=[one])
+    assert "`node build.js`: could not resolve: The entry is relative → `cd assets && node build.js`" in form
+    assert "(open)" not in form
 
 
 _WORD = st.sampled_from(

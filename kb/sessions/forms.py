@@ -49,6 +49,9 @@ _INTENT = regex(r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|�
 _LANGUAGES = {"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go",
               "ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"}  # fmt: skip
 _REASON = {"zh": "原因", "en": "reason"}
+_CUT = "…"
+_MORE = {"zh": "… 另有 {n} 项", "en": "… {n} more"}
+"""What stands for the entries of a part that had no room."""
 
 Write = Callable[[Mapping[str, object]], str]
 """Fills the template of a form."""
@@ -66,7 +69,8 @@ def compact(
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
     *anchors* are records, or ids, that the session cites. What does not fit is left out by priority: task, constraints,
-    decisions, what is under way and open, anchors, what is done.
+    decisions, what is under way and open, anchors, what is done; of constraints and decisions the newest are kept.
+    Where something was left out, its part says so: a part says “none” only where there is none.
     """
     now = where_it_stands(transcript)
     reason = _REASON.get(language, _REASON["en"])
@@ -84,15 +88,16 @@ def compact(
     short = {part: [whole(entry, longest) for entry in wanted[part][: _PER_PART[part]]] for part in _PRIORITY}
     task, empty = "", dict.fromkeys(_PRIORITY, ())
     for share in (2 * longest, longest, 5, 0):
-        task = whole(task_of(transcript), share) if share else ""
+        task = whole(task_of(transcript), share) if share else _CUT * bool(task_of(transcript))
         if count(write({**empty, "task": task})) <= limit:
             break
-    return filled(short, _PRIORITY, {"task": task}, write, limit)
+    totals = {part: len(wanted[part]) for part in _PRIORITY}
+    return filled(short, _PRIORITY, {"task": task}, write, limit, totals=totals, language=language)
 
 
 def normal(
     transcript: Transcript, *, write: Write, anchors: Sequence[str] = (), candidates: Sequence[Candidate] = (),
-    ids: Mapping[str, str] | None = None, limit: int = NORMAL_LIMIT,
+    ids: Mapping[str, str] | None = None, limit: int = NORMAL_LIMIT, language: str = "en",
 ) -> str:  # fmt: skip
     """Return the normal form of a session in markdown, never longer than *limit* 字 (from 200 on).
 
@@ -106,8 +111,8 @@ def normal(
     open_failures = [one for one in story.failures(transcript)[-8:] if not one.mended]
     wanted: dict[str, Iterable[object]] = {
         "background": [*_sentences(task_of(transcript)), *(whole(one, _ENTRY) for one in prompts[1:][-2:])],
-        "decided": [_decision(one, ids or {}) for one in decided],
-        "caveats": _shortened([*(one.title for one in minding), *now.open]),
+        "decided": [_decision(one, ids or {}) for one in reversed(decided)],
+        "caveats": _shortened([*(one.title for one in reversed(minding)), *now.open]),
         "progress": _shortened(story.last_words(transcript, texts=4)),
         "method": _shortened(_methods(transcript)),
         "troubles": _shortened(f"{one.what}: {one.error}" for one in reversed(open_failures)),
@@ -122,7 +127,8 @@ def normal(
     short = {part: list(wanted[part])[: _NORMAL_PER_PART[part]] for part in _NORMAL_PRIORITY}
     goal = (*now.doing, *prompts[-1:], task_of(transcript))[0]
     fixed = {"task": whole(task_of(transcript), 40), "goal": whole(goal, _ENTRY), "code": _language(paths)}
-    return filled(short, _NORMAL_PRIORITY, fixed, write, limit)
+    totals = {part: len(list(wanted[part])) for part in _NORMAL_PRIORITY}
+    return filled(short, _NORMAL_PRIORITY, fixed, write, limit, totals=totals, language=language)
 
 
 def expanded(
@@ -131,7 +137,7 @@ def expanded(
 ) -> str:  # fmt: skip
     """Return the expanded form of a session in markdown, as long as it comes. *anchors* are whole texts."""
     decisions = [one for one in candidates if one.kind not in ("preference", "pitfall")]
-    pitfalls = [{"what": c.title, "error": c.why, "mended": c.decision} for c in candidates if c.kind == "pitfall"]
+    pitfalls = [_problem(one) for one in candidates if one.kind == "pitfall"]
     return write({
         "history": story.history(transcript),
         "decisions": [_decision(one, ids or {}) for one in decisions],
@@ -143,22 +149,52 @@ def expanded(
 
 
 def filled(
-    wanted: Mapping[str, Sequence[object]], order: Sequence[str], fixed: Mapping[str, object], write: Write, limit: int
-) -> str:
-    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the *order* of the parts."""
+    wanted: Mapping[str, Sequence[object]], order: Sequence[str], fixed: Mapping[str, object], write: Write, limit: int,
+    *, totals: Mapping[str, int] | None = None, language: str = "en",
+) -> str:  # fmt: skip
+    """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the *order* of the parts.
+
+    *totals* has how many entries there are of each part; what is missing is said at the end of the part: how many, or
+    where not even that fits, "…".
+    """
+    totals = totals or {part: len(wanted[part]) for part in order}
+    tables = {part for part in order if any(isinstance(entry, dict) for entry in wanted[part])}
+
+    def written(kept: Mapping[str, Sequence[object]], more: str) -> str:
+        marked = {part: _with_mark(kept[part], totals[part], more, is_table=part in tables) for part in order}
+        return write({**fixed, **marked})
+
+    more = _MORE.get(language, _MORE["en"])
     kept: dict[str, Sequence[object]] = {part: list(wanted[part]) for part in order}
-    text = write({**fixed, **kept})
+    text = written(kept, more)
     if count(text) <= limit:
         return text
     kept = {part: [] for part in order}
-    text = write({**fixed, **kept})
-    for part in order:
-        for entry in wanted[part]:
-            tried = {**kept, part: [*kept[part], entry]}
-            longer = write({**fixed, **tried})
-            if count(longer) <= limit:
-                kept, text = tried, longer
+    if count(text := written(kept, more)) > limit:
+        text = written(kept, more := _CUT)
+    first = [(part, entry) for part in order for entry in wanted[part][:1]]
+    rest = [(part, entry) for part in order for entry in wanted[part][1:]]
+    for part, entry in (*first, *rest):  # one of each part before a second of any: what is under way is told too
+        tried = {**kept, part: [*kept[part], entry]}
+        longer = written(tried, more)
+        if count(longer) <= limit:
+            kept, text = tried, longer
     return text
+
+
+def _with_mark(kept: Sequence[object], total: int, more: str, *, is_table: bool) -> list[object]:
+    """Return the entries *kept* of a part, and behind them, where there are more, what says so."""
+    if len(kept) >= total:
+        return [*kept]
+    mark = more.format(n=total - len(kept))
+    row = {"id": _CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
+    return [*kept, row if is_table else mark]
+
+
+def _problem(pitfall: Candidate) -> dict[str, str]:
+    """Return a pitfall that was overcome as a form says it: what was seen, then why; its title is that in short."""
+    seen = one_line(pitfall.decision) or pitfall.title
+    return {"what": seen, "error": one_line(pitfall.why) or pitfall.title, "mended": pitfall.verification or _CUT}
 
 
 def whole(text: str, limit: int) -> str:
@@ -243,8 +279,8 @@ def _fence(text: str) -> str:
 
 
 def _titles(candidates: Sequence[Candidate], kinds: tuple[str, ...], reason: str = "", longest: int = 0) -> list[str]:
-    """Return the candidates of *kinds* in the order of the kinds, with their reasons where *longest* has the room."""
-    chosen = sorted((c for c in candidates if c.kind in kinds), key=lambda c: kinds.index(c.kind))
+    """Return the candidates by *kinds*, the newest first, with their reasons where *longest* has the room."""
+    chosen = sorted((c for c in reversed(candidates) if c.kind in kinds), key=lambda c: kinds.index(c.kind))
     return [f"{c.title} ({reason}: {why})" if (why := _why(c, longest)) else c.title for c in chosen]
 
 

@@ -8,14 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb.patterns import regex
 from kb.sessions.prose import plain, relative, sentences
 from kb.sessions.transcript import AGENT, DELEGATED, SUMMARY, Message, ToolCall, ToolResult, Transcript, asked, said
-from kb.text import clip, count, one_line
+from kb.text import clip, count, has_cjk, one_line, ranked_terms
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
+_MOST = 0.6
+"""The share of the words of a step that have to come back where it is done."""
 _CREATED = regex(r"#(\d{1,9})\b")
-_COMMIT = regex(r"git commit\b[^\n]*?\s-m\s*+[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)")
+_COMMIT = regex(
+    r"git commit\b[^\n]*?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
+    r"[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)"
+)
 _SIGNATURE = regex(
     r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
     r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
@@ -34,6 +39,24 @@ _ALL_DONE = regex(
     r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
     r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
     r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
+    2,
+)
+_GREETING = regex(
+    r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
+    r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
+    2,
+)
+"""What a prompt may begin with that is no task."""
+_FAREWELL = regex(
+    r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
+    r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
+    2,
+)
+"""With this a person ends a session: nothing is under way."""
+_LATER = regex(r"\b(?:tomorrow|next time)\b|明天|下次", 2)
+_DONE = regex(
+    r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
+    r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
     2,
 )
 _NOISE = regex(r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", 2)
@@ -71,7 +94,7 @@ class Failure(NamedTuple):
 def task_of(transcript: Transcript) -> str:
     """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
     prompts = prompts_of(transcript)
-    telling = [prompt for prompt in prompts if count(prompt) >= 3]
+    telling = [rest for prompt in prompts if count(rest := _GREETING.sub("", prompt)) >= 3]
     if telling or prompts:
         return (telling or prompts)[0]
     given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
@@ -137,6 +160,8 @@ def commits(transcript: Transcript) -> list[str]:
 def _latest(transcript: Transcript) -> list[str]:
     """Return the last prompt, or what the agent said last if there was only one: without a task list that must do."""
     prompts = prompts_of(transcript)
+    if prompts and _FAREWELL.search(prompts[-1]):
+        return []
     if len(prompts) > 1 and prompts[-1] != task_of(transcript):
         return [one_line(prompts[-1])]
     return last_words(transcript)[:1]
@@ -160,9 +185,36 @@ def _rows(text: str) -> Iterator[str]:
 
 
 def _next_steps(transcript: Transcript) -> Iterator[str]:
-    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
-    for text in told[-2:]:
-        yield from (row for line in sentences(text) if _NEXT.search(row := plain(one_line(line))) and count(row) < 60)
+    """Yield what the agent said last is still to be done, and what a person puts off when the session ends.
+
+    What was done after it was said is left out: a commit or a sentence of the agent's that names most of its words.
+    """
+    told = [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in said(m)]
+    for line, text in told[-2:]:
+        for row in (plain(one_line(sentence)) for sentence in sentences(text)):
+            if _NEXT.search(row) and count(row) < 60 and not _was_done(row, _done_after(transcript, line)):
+                yield row
+    for prompt in prompts_of(transcript)[-1:]:
+        if _FAREWELL.search(prompt):
+            yield from (row for line in sentences(prompt) if _LATER.search(row := plain(one_line(line))))
+
+
+def _done_after(transcript: Transcript, line: int) -> list[str]:
+    """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
+    later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
+    rows = (row for m in later.messages if m.origin == AGENT for text in said(m) for row in sentences(text))
+    return [*commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
+
+
+def _was_done(step: str, done: Sequence[str]) -> bool:
+    """Return whether one of *done* names most of what *step* is about."""
+    wanted = _telling_terms(_NEXT.sub(" ", step))
+    return bool(wanted) and any(len(wanted & _telling_terms(row)) >= _MOST * len(wanted) for row in done)
+
+
+def _telling_terms(text: str) -> frozenset[str]:
+    """Return the stems of the words of *text* that have four letters or more, and its CJK bigrams."""
+    return frozenset(term for term in ranked_terms(text) if len(term) > (1 if has_cjk(term) else 3))
 
 
 def paired(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None]]:

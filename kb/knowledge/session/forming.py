@@ -135,7 +135,10 @@ def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) 
             limit -= count(clean) - longest
     notes: list[str] = []
     if form == NORMAL:
-        text = forms.normal(transcript, write=write, anchors=_titled(kb, ids), candidates=known.found, ids=known.ids)
+        text = forms.normal(
+            transcript, write=write, anchors=_titled(kb, ids), candidates=known.found, ids=known.ids,
+            language=kb.config.language,
+        )  # fmt: skip
     else:
         plates = Writer(kb, "anchor")
         whole = _whole(kb, ids, plates)
