@@ -87,6 +87,7 @@ _OPENS = (
     r"|you|(?:need|have|want you|remember|sure|asked|required|told) to)\s+)"
 )
 _IMPERATIVE = regex(rf"{_OPENS}\Z")
+_ACTING = regex(rf"{_OPENS}{_ACT}\b[^.!?\n]{{0,80}} \Z")
 _SENTENCE = regex(r"(?:(?:^|\n)\W*|[.!:]\s{0,4})(?:the )?\Z")
 _LINE = regex(r"(?:^|\n)\W{0,4}\Z")
 _LINE_ONLY = regex(r"(?:^|\n)[\s>*-]{0,8}\Z")
@@ -174,7 +175,7 @@ _ENGLISH = (
     Order(SECRECY, "without", regex(
         r"without (?:ever )?(?:asking|telling|informing|notifying|alerting|consulting|involving)(?: the| your| any)? ?"
         rf"(?:{_PEOPLE}|permission|for (?:permission|confirmation|approval)|first|again){_E}"
-    ), regex(rf"{_OPENS}{_ACT}\b[^.!?\n]{{0,80}} \Z")),
+    ), _ACTING),
     Order(SECRECY, "hide conceal keep", regex(
         rf"(?:hide|conceal){_}(?:this|these|it|that|the (?:change|edit|commit|command)s?)\b[^.\n]{{0,20}}? from (?:the "
         rf"|your |any )?{_PEOPLE}{_E}|keep{_}(?:this|these|it|that|quiet)\b[^.\n]{{0,30}}?(?:from"

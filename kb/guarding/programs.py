@@ -49,7 +49,9 @@ _WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
 _BY_HAND = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hosts\b|kb\.hosts\s+import")
 """What in a program sends kb an event by hand."""
 _BY_CODE = (regex(r"\bkb\.(?:cli|knowledge)\b"), regex(r"\bproposals?\b"), regex(r"\b(?:confirm|reject)"))
-_BY_KB = regex(r"\bkb\W{1,6}(?:-\S+\W+)?(proposal|review|inbox)\W{1,6}(?:-\S+\W+)?(?:confirm|accept|reject|promote)\b")
+_BY_KB = regex(
+    r"\bkb\W{1,6}(?:-\S{1,40}\W{1,6})?(proposal|review|inbox)\W{1,6}(?:-\S{1,40}\W{1,6})?(?:confirm|accept|reject|promote)\b"
+)
 """What in a program says a person's word by the command line of kb."""
 _KB = regex(r"(?:^|/)kb$")
 _ASKING = frozenset([

@@ -11,7 +11,7 @@ from kb.values import NamedTuple
 
 _FENCE = regex(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _HEADING = regex(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")
-_ITEM = regex(r"[ \t]*(?:[-*+]|\d{1,3}[.)、])[ \t]+")
+_ITEM = regex(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,3}[.)、])[ \t]+")
 _QUOTED = regex(r"[ \t]*>")
 _TABLE = regex(r"[ \t]*\|")
 _INDENTED = regex(r"(?: {4}|\t)")

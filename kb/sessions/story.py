@@ -24,7 +24,7 @@ _COMMIT = regex(
 _SIGNATURE = regex(
     r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
     r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
-    r"\s*(?:\bdo|[{:]|=>)?[ \t]*$",
+    r"\s*+(?:\bdo|[{:]|=>)?[ \t]*+$",
     8,
 )
 _CODE = regex(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")

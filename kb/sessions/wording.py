@@ -165,8 +165,8 @@ _SOLVED = regex(
     re.IGNORECASE | re.DOTALL,
 )
 _INSTEAD = regex(
-    r"(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*(?P<other>[^,，。；;()（）]{1,120}?)"
-    r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s*$)",
+    r"(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
+    r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)",
     re.IGNORECASE,
 )
 

@@ -39,19 +39,20 @@ _FUNCTION_WORDS = frozenset(_SAID.split())
 """Words of sentences and of forms; a passphrase has none of them."""
 
 _ISSUED = (
-    "ablk", "age-secret-key-1", "aiza", "akcp", "akia", "akid", "apify_api_", "asia", "atatt3", "atbb", "atctt3",
-    "bb_live_", "bkaj_", "bkua_", "ccipat_", "ccipt_", "cfpat-", "cio", "clojars_", "dapi", "dckr_oat_",
-    "dckr_pat_", "ddp_", "ddw_", "doo_v1_", "dop_v1_", "dor_v1_", "dp.audit.", "dp.ct.", "dp.pt.", "dp.sa.",
-    "dp.scim.", "dp.st.", "dt0c01.", "duffel_live_", "e2b_", "eaaa", "eaac", "eaag", "eyj", "ezak", "figd_",
-    "figu_", "fio-u-", "flwseck-", "fm1_", "fm2_", "fo1_", "fwogzxivyxdz", "gho_", "ghp_", "ghr_", "ghs_", "ghu_",
-    "github_pat_", "glc_", "gldt-", "glpat-", "glrt-", "glsa_", "gocspx-", "gsk_", "hf_", "hrku-", "hvb.", "hvr.",
-    "hvs.", "ico-", "iqojb3jpz2lux2vj", "jina_", "key-", "lin_api_", "lin_oauth_", "lsv2_", "ltai", "mlsn.",
-    "napi_", "nfc_", "nfp_", "npm_", "nrak-", "ntn_", "nvapi-", "ops_eyj", "oy2", "pat-eu1-", "pat-na1-", "pcsk_",
-    "phx_", "pk.eyj", "pmak-", "pnu_", "pplx-", "pscale_", "pul-", "pypi-", "r8_", "rdme_", "re_", "rk_", "rnd_",
-    "rubygems_", "rzp_live_", "sb_secret_", "sbp_", "secret_", "sg.", "sgp_", "sha256~", "shippo_live_", "shpat_",
-    "shpca_", "shppa_", "shpss_", "sk-", "sk.eyj", "sk_", "sl.", "sm_pat_", "sntrys_", "sntryu_", "sq0atp-",
-    "sq0csp-", "sqa_", "sqp_", "squ_", "tfp_", "tgp_v1_", "tk-us-", "tskey-", "tvly-", "vcp_", "whsec_", "xai-",
-    "xapp-", "xkeysib-", "xox", "xsmtpsib-", "y0_", "ya29.",
+    "ablk", "age-secret-key-1", "aiza", "akcp", "akia", "akid", "amzn1.oa2-cs.", "apify_api_", "aq.ab8", "asia",
+    "atatt3", "atbb", "atctt3", "bb_live_", "bkaj_", "bkua_", "ccipat_", "ccipt_", "cfpat-", "cio", "clojars_",
+    "dapi", "dckr_oat_", "dckr_pat_", "ddp_", "ddw_", "doo_v1_", "dop_v1_", "dor_v1_", "dp.audit.", "dp.ct.",
+    "dp.pt.", "dp.sa.", "dp.scim.", "dp.st.", "dt0c01.", "duffel_live_", "e2b_", "eaaa", "eaac", "eaag", "eyj",
+    "ezak", "figd_", "figu_", "fio-u-", "flwseck-", "fm1_", "fm2_", "fo1_", "fw_", "fwogzxivyxdz", "gho_", "ghp_",
+    "ghr_", "ghs_", "ghu_", "github_pat_", "glc_", "gldt-", "glpat-", "glrt-", "glsa_", "glwt-", "gocspx-",
+    "gr1348941", "gsk_", "hcaik_", "hf_", "hrku-", "hvb.", "hvr.", "hvs.", "ico-", "iqojb3jpz2lux2vj", "jina_",
+    "key-", "lin_api_", "lin_oauth_", "lsv2_", "ltai", "mlsn.", "napi_", "nfc_", "nfp_", "npm_", "nrak-", "ntn_",
+    "nvapi-", "ops_eyj", "oy2", "pat-eu1-", "pat-na1-", "pcsk_", "phx_", "pk.eyj", "pmak-", "pnu_", "pplx-",
+    "pscale_", "pul-", "pypi-", "r8_", "rdme_", "re_", "rk_", "rnd_", "rubygems_", "rzp_live_", "sb_secret_",
+    "sbp_", "secret_", "sg.", "sgp_", "sha256~", "shippo_live_", "shpat_", "shpca_", "shppa_", "shpss_", "sk-",
+    "sk.eyj", "sk_", "sl.", "sm_pat_", "sntrys_", "sntryu_", "snyk_uat.", "sq0atp-", "sq0csp-", "sqa_", "sqp_",
+    "squ_", "tfp_", "tgp_v1_", "tk-us-", "tskey-", "tvly-", "vcp_", "whsec_", "xai-", "xapp-", "xkeysib-", "xox",
+    "xsmtpsib-", "y0_", "ya29.",
 )  # fmt: skip
 """Beginnings of tokens that services issue, in lower case; whether a token follows is seen from its characters."""
 

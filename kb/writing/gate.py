@@ -38,7 +38,7 @@ _LESSON = regex(
 
 
 _SIGNATURE = regex(
-    r"[A-Za-z_][\w.:]*\([^()\n]{0,200}\)\s*(?:->|=>|→|:|返回|returns?\b)"
+    r"(?<![\w.:])[A-Za-z_][\w.:]*+\([^()\n]{0,200}\)\s{0,9}(?:->|=>|→|:|返回|returns?\b)"
     r"|\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+/[\w/{}:.-]*"
 )
 """A call with what it returns, or a request: `Agent.review() -> ReviewResult`, `GET /health`."""

@@ -53,7 +53,7 @@ _TELLING_WORDS = (
     r"|(?:api|access|private|auth|account|app|client|sign(?:ing)?|encryption|master|service|secret)[ _-]?key"
 )
 _TELLING = regex(_TELLING_WORDS + r"|session|(?<![a-z])auth(?![a-z]))")
-_TOLD_BEFORE = regex(_TELLING_WORDS + r")[\s\"'`(\[:=（：]{0,4}$")
+_TOLD_BEFORE = regex(_TELLING_WORDS + r")[\s\"'`()\[:=（）：]{0,4}$")
 _AS = regex(r"(?i)[\s\"'`]{0,2}(?:as|for|作为?|当|做|设为)(?![a-z])")
 _PUBLIC_WORD = regex(
     r"(?i)commit|sha\d|sha[ :=-]|md5|digest|hash|checksum|etag|revision|trace|span|request|version|fingerprint|tree "
@@ -88,6 +88,22 @@ def token(match: re.Match[str], group: int) -> bool:
 def distinct(match: re.Match[str], group: int) -> bool:
     """Accept a token whose beginning and length leave little doubt: at least 8 different characters."""
     return len(set(match[group])) >= 8 and not is_placeholder(match[group])
+
+
+def by_lot(match: re.Match[str], group: int) -> bool:
+    """Accept only what looks drawn by lot."""
+    return is_used(match[group]) and is_jumbled(match[group])
+
+
+def wrapped_key(match: re.Match[str], group: int) -> bool:
+    """Accept base64 that unwraps to the head of a private key, and not to that of a certificate."""
+    return b"PRIVATE KEY" in binascii.a2b_base64(match[group][:64])
+
+
+def iban(match: re.Match[str], group: int) -> bool:
+    """Accept an account number whose check digits are right (ISO 13616, modulo 97)."""
+    plain = match[group].replace(" ", "").upper()
+    return 15 <= len(plain) <= 34 and int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
 
 
 def service(match: re.Match[str], group: int) -> bool:
@@ -247,7 +263,7 @@ def beside_a_word(match: re.Match[str], group: int) -> bool:
 
 def email(match: re.Match[str], group: int) -> bool:
     """Accept an address that may belong to a person: no reserved domain, no role without a reader, no file name."""
-    local, _, domain = match[group].rpartition("@")
+    local, _, domain = match[group].replace("%40", "@").rpartition("@")
     if _ROLE.fullmatch(local) or _RESERVED.fullmatch(domain) or re.match(r"\dx\.", domain):
         return False
     if re.search(r"://[^\s/?#\"'<>]{0,100}$", match.string[max(0, match.start() - 110) : match.start()]):
@@ -268,7 +284,7 @@ def phone(match: re.Match[str], group: int) -> bool:
 
 def id_card(match: re.Match[str], group: int) -> bool:
     """Accept a Chinese identity number whose check digit is right (GB 11643-1999)."""
-    digits = match[group]
+    digits = re.sub(r"[ -]", "", match[group])
     total = sum(int(digit) * weight for digit, weight in zip(digits, _ID_WEIGHTS, strict=False))
     return _ID_CHECKS[total % 11] == digits[17].upper()
 

@@ -41,24 +41,26 @@ _ALONE = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrt]))"
 _FREE = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
 _OVER = r"(?![A-Za-z0-9_-])"
 _SLASH, _ASKS, _EQUALS = r"(?:/|%2[Ff])", r"(?:\?|%3[Ff])", r"(?:=|%3[Dd])"
+_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _QUOTE = r"\\{0,7}[\"'`]"
 _EOL = r"(?:\r?\n|\\{1,7}[nr])"
 
 _PASSWORD = (
     r"password|(?<!/)passwd|passphrase|passcode|passwort|(?:(?<=[_-])|(?<=require)|(?<=store)|(?<=key))pass|pwd|(?<![a-z])psk"
-    r"|(?:密码|密碼|口令)(?:短语)?|授权码|助记词|(?:seed |recovery )phrase|mnemonic"
+    r"|(?:密码|密碼|口令)(?:短语)?|授权码|助记词|(?:seed |recovery )phrase|mnemonic|(?:wallet|backup|recovery)[ _-]seed"
 )
 _TOKEN = (
-    r"secret(?:[_ -]?(?:access[_ -]?)?key)?(?:[_ -]?base)?|token|credentials?|令牌|密钥|秘钥|私钥|密匙"
+    r"secret(?![_-]?id)(?:[_ -]?(?:access[_ -]?)?key)?(?:[_ -]?base)?|token|credentials?|令牌|密钥|秘钥|私钥|密匙"
     r"|(?:(?<=[a-z])|(?<=[a-z][_ -]))key(?:[_-]?(?:id|data))?|(?-i:(?<![A-Za-z])pat|P(?:at|AT)(?![A-Za-z]))"
-    r"|session[_-]?id"
+    r"|session[_-]?id|secret[_-]?id"
     r"|(?-i:(?<![A-Za-z])[AS]K)|会话 ?id|加密串"
 )
 _ENDING = r"(?:[_-]?(?:prod(?:uction)?|staging|dev|test|live|old|new|v?\d{1,2}|value|plain|base64|b64|string|seed))?"
 _CLOSE = rf"(?:{_QUOTE}|\*\*|[\])]){{0,3}}"
 _LINK = (
     rf"{_CLOSE}(?:"
-    r"\s{0,4}(?::\s{0,2}[A-Za-z][\w.<>\[\]]{0,30}(?:\s?\|\s?None)?\s{0,2}=|[:=]=?>?|：|＝|%3[AaDd]|-+>|→|=>|>"
+    r":[ \t]{1,2}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n[ \t]{1,16}"
+    r"|\s{0,4}(?::\s{0,2}[A-Za-z][\w.<>\[\]]{0,30}(?:\s?\|\s?None)?\s{0,2}=|[:=]=?>?|：|＝|%3[AaDd]|-+>|→|=>|>"
     r"|\|\|=?|\?\?=?|\|)\s{0,4}"
     rf"|\s{{0,2}},\s{{0,4}}(?={_QUOTE})"
     r"|(?:\s\(|（)\s{0,2}"
@@ -98,7 +100,7 @@ def _in_run(name: str, pattern: str, check: Callable[[re.Match[str], int], bool]
 
 TOKENS = (
     _at("aws-access-key", "akia asia abia acca",
-        _ALONE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])", real.distinct),
+        r"(?:(?<![A-Z0-9_\\])|(?<=\\[nrt]))(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])", real.distinct),
     Rule("aws-secret-key", ("akia", "asia"), regex(
         r"(?:AKIA|ASIA)[A-Z0-9]{16}(?:[\s\"'`,:;|/]|\\{1,7}[nr\"]){1,20}"
         r"(?:\w[\w ]{0,30}[\"']?\s{0,2}[:=]\s{0,3}[\"']?)?"
@@ -127,11 +129,23 @@ TOKENS = (
     _at("npm-token", "npm_", _ALONE + r"npm_[A-Za-z0-9]{30,100}"),
     _at("pypi-token", "pypi-", _ALONE + r"pypi-[A-Za-z0-9_-]{32,500}"),
     _at("sendgrid-key", "sg.", _ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    Rule("twilio-key", ("ac", "sk"), regex(
+        r"(?<![A-Za-z0-9])(?:AC|SK)[0-9a-f]{32}(?:[\s\"'`,:;|/]|\\{1,7}[nr\"]){1,20}([0-9a-f]{32})(?![0-9A-Za-z])"),
+        real.token, in_run=True),
     _at("twilio-key", "ac sk", _ALONE + r"(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])"),
     _in_run("telegram-token", _ALONE + r"\d{8,12}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _in_run("discord-token",
             _ALONE + r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])"),
     _at("huggingface-token", "hf_ api_org_", _ALONE + r"(?:hf|api_org)_[A-Za-z0-9]{30,100}"),
+    _in_run("mailgun-key", _ALONE + r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9_-])"),
+    _in_run("google-key", _ALONE + r"[A-Za-z0-9_-]{7,24}:APA91b[A-Za-z0-9_-]{80,300}"),
+    _at("google-key", "goog", _ALONE + r"GOOG(?:1E?)?[A-Z0-9]{20,60}(?![A-Za-z0-9])", real.distinct),
+    _at("cloudflare-key", "v1.0-", _ALONE + r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,200}(?![A-Za-z0-9])"),
+    _at("infisical-token", "st.", _ALONE + rf"st\.{_UUID}\.[0-9a-f]{{32}}\.[0-9a-f]{{32}}(?![A-Za-z0-9])"),
+    _at("launchdarkly-key", "sdk- mob- api-", _ALONE + rf"(?:sdk|mob|api)-{_UUID}(?![A-Za-z0-9-])"),
+    _in_run("asana-token", _ALONE + r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _in_run("paseto", _ALONE + r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{40,4000}(?:\.[A-Za-z0-9_-]{1,2000})?"),
+    _at("vault-token", "s.", _FREE + r"s\.[A-Za-z0-9]{24}(?![A-Za-z0-9_.-])", real.by_lot),
     _in_run("mailchimp-key", _ALONE + r"[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9_])"),
     _at("azure-key", "accountkey= sharedaccesskey= accountkey%3d sharedaccesskey%3d",
         rf"(?i)\w{{10,15}}{_EQUALS}([A-Za-z0-9+/%]{{40,200}}={{0,2}})"),
@@ -171,6 +185,9 @@ HASHES = (
 
 KEY_BLOCKS = (
     Rule("private-key", ("-----begin ",), regex(f"{_PEM}|{_PEM_CUT}"), real.key_block),
+    Rule("private-key", ("ls0tls1crudjti",), regex(
+        r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,20000}+(?:(?:\r?\n|\\{1,7}n)[ \t>|]{0,12}"
+        r"(?:[A-Za-z0-9+/]{16,100}+={0,2}|[A-Za-z0-9+/]{1,15}={1,2})){0,400}={0,2}"), real.wrapped_key, in_run=True),
     Rule("private-key", ("private-lines:",), regex(
         rf"(?i)private-lines: ?\d{{1,4}}((?:{_EOL}[^\n\\]{{0,24}}?[A-Za-z0-9+/]{{1,64}}={{0,2}}){{1,64}})"),
         real.always),
@@ -204,6 +221,9 @@ HEADERS = (
     Rule("cookie", ("cookie",), regex(
         rf"(?i)cookies?(?:{_QUOTE})?(?:\s{{0,4}}[:=,]|\s)\s{{0,4}}(?:{_QUOTE})?"
         r"([\w.-]{1,100}=[^\s;\"'`\\]{1,4000}(?:; ?[\w.-]{1,100}(?:=[^;\"'`\\\r\n]{0,4000})?){0,60})"), real.cookie),
+    Rule("cookie", ("sessid", "sessionid", "connect.sid"), regex(
+        r"(?i)(?:(?:php|asp|j)sess(?:ion)?id|asp\.net_sessionid|connect\.sid)\s{0,2}(?:=|%3D|:\s)\s{0,2}([\w.%!+/-]{16,400})"),
+        real.by_lot, before=12),
     Rule("cookie", (" -b", "--cookie"), regex(
         rf"curl\s[^\n]{{0,400}}?(?:\s-b|--cookie)[ =]?(?:{_QUOTE})?"
         r"([\w.-]{1,100}=[^\s;\"'`\\]{1,4000}(?:; ?[\w.-]{1,100}(?:=[^;\"'`\\\r\n]{0,4000})?){0,60})"),
@@ -226,6 +246,8 @@ COMMAND_LINES = (
     _typed(" -a", rf"redis-cli{_SOME}(?-i:-a)\s{{1,4}}"),
     _typed(" -w", rf"ldap[a-z]{{3,10}}{_SOME}(?-i:-w)\s{{1,4}}"),
     _typed(" -u", r"(?:smbclient|rpcclient|curlftpfs)\s[^\n]{0,200}?(?-i:-U)\s{0,2}[^\s%]{1,64}%"),
+    Rule("password", ("/user:",), regex(
+        r"(?i)net use\s[^\n]{0,100}?\\\\\S{1,100}\s{1,4}([^\s/*]\S{3,100})\s{1,4}(?=/user:)"), real.typed, before=240),
     _typed("/user:", r"net use\s[^\n]{1,200}?/user:\S{1,80}\s{1,4}"),
     _typed("pass", r"-(?:store|key|src\w{0,4}|dest\w{0,4})pass\s{1,4}"),
     _typed("pass", r"-pass(?:in|out)?\s{1,4}pass:(?=\S)"),
@@ -237,6 +259,9 @@ COMMAND_LINES = (
     *(Rule("password", (start,), regex(
         rf"(?:echo|printf)\s(?:-n\s)?(?:%s\s)?(?:{_QUOTE})?(?:[\w.-]{{1,32}}:)?{_GIVEN}(?:{_QUOTE})?\s{{0,4}}\|"),
         real.piped, before=240) for start in ("passw", "sudo -s")),
+    Rule("password", ("wifi:",), regex(r"(?i)wifi:(?:[A-Z]:[^;\s]{0,100};){0,5}P:([^;\s]{6,64});"), real.typed),
+    Rule("password-hash", (":::",), regex(
+        r"(?i)(?<=:)\d{1,6}:[0-9a-f]{32}:([0-9a-f]{32})(?=:::)"), real.always, before=80, in_run=True),
     Rule("password", ("password ",), regex(rf"(?i)(?<=[\sn])password\s{{1,4}}{_GIVEN}"), real.netrc),
 )  # fmt: skip
 
@@ -251,7 +276,8 @@ _OPTION = (
 ASSIGNED = (
     Rule("password", ("账", "帐", "用户", "登录", "account", "login", "credential", "user"), regex(
         rf"(?i){_ACCOUNT}[\w.@-]{{1,64}}\s{{0,3}}[/／|]\s{{0,3}}{_WORD}"), real.unmistakable),
-    Rule("password", ("pass", "pwd", "psk", "密码", "密碼", "口令", "授权码", "助记词", "phrase", "mnemonic"),
+    Rule("password", ("pass", "pwd", "psk", "密码", "密碼", "口令", "授权码", "助记词", "phrase", "mnemonic",
+                      "wallet", "backup", "recovery"),
          regex(f"(?i)(?:{_PASSWORD}){_ENDING}{_LINK}{_VALUE}"), real.password),
     Rule("password", ("pass",), regex(rf"(?i)(?:(?<![a-z])|(?<=\\[nrt]))pass{_LINK}{_VALUE}"), real.short_name),
     Rule("password", ("pass", "pwd", "密码", "口令"), regex(rf"(?i)(?:{_PASSWORD})\s{{1,4}}{_WORD}"),
@@ -280,15 +306,30 @@ _CALLED = (
 )
 PEOPLE = (
     Rule("email", ("@",), regex(_MAIL), real.email, before=66),
+    Rule("email", ("%40",), regex(
+        r"(?i)(?<![A-Za-z0-9._%+-])[A-Za-z0-9][A-Za-z0-9._-]{0,63}%40(?:[A-Za-z0-9][A-Za-z0-9-]{0,61}\.){1,6}[A-Za-z]{2,18}"
+        r"(?![A-Za-z0-9_%])"), real.email, before=66),
+    Rule("email", ("at]", "at)"), regex(
+        r"(?i)(?<![\w.+-])[\w.+-]{1,64}\s?(?:\[at\]|\(at\))\s?[\w-]{1,63}(?:\s?(?:\[dot\]|\(dot\)|\.)\s?[\w-]{2,63}){1,4}"),
+        real.always, before=70),
     Rule("id-card", NUMBER, regex(
-        _FREE + r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]" + _OVER), real.id_card),
+        _FREE + r"([1-9]\d{5}([ -]?)(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\2\d{3}[\dXx])" + _OVER),
+        real.id_card),
+    Rule("id-card", ("ssn", "social security"), regex(
+        r"(?i)(?<![a-z])(?:ssn|social security(?: number| no\.?)?)[\s:=#\"'`]{1,4}(\d{3}-\d{2}-\d{4})" + _OVER)),
+    Rule("id-card", ("护照", "passport"), regex(
+        r"(?i)(?:护照号?码?|passport(?: no\.?| number)?)[\s:：=#是为\"'`]{1,4}([A-Z]{1,2}\d{7,8})" + _OVER)),
+    Rule("bank-account", ("iban",), regex(
+        r"(?i)(?<![a-z])iban[\s:：=#\"'`]{1,4}([A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?)" + _OVER),
+        real.iban),
+    _in_run("bank-account", _ALONE + r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Za-z0-9_])", real.iban),
     Rule("bank-card", NUMBER, regex(
         _FREE + r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?(?:\d{4}[ -]?\d{3}|\d{4})" + _OVER), real.bank_card),
     Rule("bank-card", NUMBER, regex(
         _FREE + r"3[47]\d{2}(?:[ -]?\d{6}[ -]?\d{5}|[ -]?\d{4}[ -]?\d{4}[ -]?\d{3})" + _OVER), real.bank_card),
     Rule("phone", NUMBER, regex(
         _FREE + r"(?:\+?86[ -]?)?1(?:3\d|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|8\d|9[0-35-9])"
-        r"(?:\d{8}|-\d{4}-\d{4}| \d{4} \d{4})" + _OVER), real.phone),
+        r"(?:\d{8}|-\d{4}-\d{4}| \d{4} \d{4}|\.\d{4}\.\d{4})" + _OVER), real.phone),
     Rule("phone", NUMBER, regex(
         r"(?:(?<![A-Za-z0-9_.+)-])|(?<=\\[nrt]))"
         r"\+[1-9]\d{0,14}(?:[ .-]?\(\d{1,4}\)[ .-]?\d{1,8})?(?:[ .-]\d{1,8}){0,6}" + _OVER), real.phone),

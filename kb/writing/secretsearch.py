@@ -15,7 +15,9 @@ from kb.errors import BadInput
 from kb.patterns import regex
 from kb.values import NamedTuple
 from kb.words import say
+from kb.writing.plainview import plain_view
 from kb.writing.secretrules import NUMBER, RULES, RUN, Rule
+from kb.writing.secrettables import table_secrets
 
 
 class Span(NamedTuple):
@@ -89,10 +91,21 @@ class _Text(NamedTuple):
 
 
 def find_secrets(text: str, task: Task, areas: Sequence[Area] | None = None) -> Iterator[Span]:
-    """Yield what the rules match in *text*, in order of precedence, but nothing that touches a mask.
+    """Yield what is to be masked in *text*, in order of precedence, but nothing that touches a mask.
 
-    With *areas*, sorted and disjoint, only what starts in one of them, or stands round a word in one.
+    With *areas*, sorted and disjoint, only what the rules match from a start in one of them, or round a word in one.
     """
+    yield from _by_rules(text, task, areas)
+    if areas is not None:
+        return
+    yield from (Span(start, end, "password") for start, end in table_secrets(text))
+    if view := plain_view(text):
+        wide = task._replace(only=())
+        for span in _by_rules(view.text, wide, None):
+            yield Span(view.start_in_text(span.start), view.end_in_text(span.end), span.rule)
+
+
+def _by_rules(text: str, task: Task, areas: Sequence[Area] | None) -> Iterator[Span]:
     masks = [match.span() for match in MASK.finditer(text)] if "[redacted:" in text else []
     starts = [start for start, _ in masks]
     seen = prepare(text, masks, areas)
