@@ -68,6 +68,16 @@ def known(tools: Tools, name: object, given: object) -> tuple[str, dict[str, Any
     return ours, {keys.get(key, key): value for key, value in held.items()}
 
 
+def known_in_copilot(name: object, given: object) -> tuple[str, dict[str, Any]]:
+    """Return a tool of Copilot's and what it is given by the names kb knows.
+
+    Its own tools have no hyphen in their names; those of MCP servers are called `SERVER-TOOL`.
+    """
+    tool, held = known(COPILOT, name, given)
+    server, hyphen, rest = tool.rpartition("-")
+    return (f"mcp__{server}__{rest}" if hyphen else tool), held
+
+
 def hosts_own(tools: Tools, name: object, given: object, changed: Mapping[str, Any]) -> dict[str, Any]:
     """Return *changed*, what kb puts in the place of *given*, by the names that the host used."""
     used = given if isinstance(given, dict) else {}

@@ -1831,9 +1831,7 @@ GUARDING: dict[str, str] = {
         "（可能关于您本人：mb:write 之后，有这个知识库的人都能看到）"
     ),
     "it is about a person, and others read this knowledge base": "这是关于个人的内容，而这个知识库别人也会读",
-    "keep it in a knowledge base of your own: KB_HOME=~/.kb kb write": (
-        "请写进自己的知识库：KB_HOME=~/.kb kb write"
-    ),
+    "keep it in a knowledge base of your own: KB_HOME=~/.kb kb write": ("请写进自己的知识库：KB_HOME=~/.kb kb write"),
     "this is not the code that was shown": "这不是显示过的确认码",
     "only a person may decide on a proposal": "只有用户本人可以裁决提议",
     "answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE": (

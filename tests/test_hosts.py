@@ -287,6 +287,16 @@ def test_a_patch_by_codex_is_read_wherever_it_stands(world: World) -> None:
     assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+def test_a_read_by_mcp_counts_in_copilots_spelling(world: World) -> None:
+    (world.root / "kb.toml").write_text((world.root / "kb.toml").read_text() + '\nguard = "block"\n')
+    path = Path(world.values["CWD"]) / "src" / "auth" / "login.py"
+    edit = {"toolName": "edit", "toolArgs": {"path": str(path), "old_str": "a", "new_str": "b"}}
+    world.sent("copilot", "userPromptSubmitted", prompt="Harden the password check of the login")
+    assert json.loads(world.sent("copilot", "preToolUse", **edit).out)["permissionDecision"] == "deny"
+    world.sent("copilot", "preToolUse", toolName="kb-search", toolArgs={"query": "login password"})
+    assert "permissionDecision" not in json.loads(world.sent("copilot", "preToolUse", **edit).out)
+
+
 ASKED = Decision("ask", "kb: kb.toml holds the settings", unasked="kb: settings. Next: ask the person")
 
 

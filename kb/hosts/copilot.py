@@ -81,7 +81,7 @@ def ours(event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
     if not made.get("transcript_path"):
         made["transcript_path"] = transcript_of(made.get("session_id"), os.environ)
     if "toolName" in payload:
-        name, given = tools.known(tools.COPILOT, payload.get("toolName"), _arguments(payload))
+        name, given = tools.known_in_copilot(payload.get("toolName"), _arguments(payload))
         lines = given.get("view_range")
         if isinstance(lines, list) and len(lines) == 2 and all(type(line) is int for line in lines):
             given |= {"offset": lines[0], "limit": lines[1] - lines[0] + 1 if lines[1] >= lines[0] else None}

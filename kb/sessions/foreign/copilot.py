@@ -80,7 +80,7 @@ def _calls(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for number, (tool, changed) in enumerate(edits_in(patch)):
             yield {"type": "tool_use", "id": call if not number else f"{call}#{number}", "name": tool, "input": changed}
         return
-    name, held = tools.known(tools.COPILOT, request.get("name"), given)
+    name, held = tools.known_in_copilot(request.get("name"), given)
     yield {"type": "tool_use", "id": call, "name": name, "input": held}
 
 
