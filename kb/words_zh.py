@@ -479,6 +479,12 @@ KNOWLEDGE: dict[str, str] = {
     "check out the branch that is to have it: git switch -": "检出要合入的分支：git switch -",
     "{path} has changes on the same lines that are not committed": "{path} 在同样的行上有未提交的改动",
     "commit them first: git commit {path}": "请先提交：git commit {path}",
+    "{path} has changes that are not committed": "{path} 有未提交的改动",
+    "commit them first: git add {path} && git commit {path}": "请先提交：git add {path} && git commit {path}",
+    "not committed yet: {paths}": "尚未提交：{paths}",
+    "commit them first, so that they are not passed over: git add PATH && git commit": (
+        "请先提交，以免被略过：git add 路径 && git commit"
+    ),
     "mend it on {branch}": "请在 {branch} 上修好",
     "{branch} has just been moved": "{branch} 刚被改动",
     "look again": "请再看一遍",

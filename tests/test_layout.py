@@ -55,7 +55,7 @@ def test_the_tree_of_another_tool_is_taken_in_and_made_again(lived: Path) -> Non
     git(lived, "rm", "-rq", "content/anchors", "content/sessions", "content/templates", "dcp-config.yaml")
     git(lived, "commit", "-qm", "Only the tree is left")
     assert run(lived, "layout", "migrate", "user").code == 0
-    assert "退款走异步队列" in run(lived, "show", "D001").out
+    assert "退款走异步队列" in run(lived, "show", "shop:D001").out
     assert (lived / "content/templates/compact.md").is_file() and (lived / "dcp-config.yaml").is_file()
     assert run(lived, "layout", "migrate", "project").code == 0
     again = {path.relative_to(lived): path.read_bytes() for path in (lived / TREE).rglob("*") if path.is_file()}

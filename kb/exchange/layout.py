@@ -60,6 +60,7 @@ def migrate(kb: KnowledgeBase, layout: str, *, dry_run: bool = False) -> Migrate
         subject = "Lay the context out for one project" if made else "Keep the context under content/ only"
         return Change({**back, **files, **_setting(kb, tip, layout)}, subject)
 
+    _refuse_uncommitted(kb)
     new = _refuse_edited(kb)
     brought = kb.import_records(new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
     commit = change_files(kb, "layout", plan, dry_run=dry_run)
@@ -105,6 +106,18 @@ def _default() -> bytes:
 
 
 # -- the way back ---------------------------------------------------------------------------------
+
+
+def _refuse_uncommitted(kb: KnowledgeBase) -> None:
+    """Raise NeedsPerson for edits that nobody has committed: what is taken back is what is committed."""
+    places = [kb.repository.full(path) for path in (TREE, f"{CONTENT}/templates", _DCP)]
+    said = kb.repository.git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *places)
+    paths = [os.fsdecode(row[3:]) for row in said.split(b"\0") if row]
+    if paths:
+        raise NeedsPerson(
+            say("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
+            hint=say("commit them first, so that they are not passed over: git add PATH && git commit"),
+        )
 
 
 def _refuse_edited(kb: KnowledgeBase) -> list[Record]:

@@ -20,6 +20,7 @@ from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
 from kb.knowledge.write.dropped import put_back_if_free, still_dropped
+from kb.knowledge.write.publish import is_record
 from kb.patterns import regex
 from kb.record import FIXED_BY, GLOBAL, Record, Status
 from kb.store.files import content
@@ -151,7 +152,7 @@ def sources(kb: KnowledgeBase) -> Iterator[Source]:
     """Yield the record files of the checkout."""
     for path in sorted(_files(os.path.join(kb.root, CONTENT))):
         place = os.path.join(kb.root, CONTENT, path)
-        if path.endswith(".md") and not path.startswith("sessions/") and _is_plain(place):
+        if is_record(f"{CONTENT}/{path}") and _is_plain(place):
             with open(place, "rb") as file:
                 yield Source(f"{CONTENT}/{path}", file.read())
 

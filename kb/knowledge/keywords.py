@@ -41,7 +41,7 @@ def load(kb: KnowledgeBase, text: str, source: str) -> list[Group]:
             head = decode(before, PATH) if before else ""
             rows = "".join(f"- [{', '.join(group.words)}]\n" for group in new)
             now = head + ("" if head.endswith("\n") or not head else "\n") + rows
-            writing.changes[PATH] = (before, now.encode())
+            writing.put_file(PATH, before, now.encode())
         return new
 
     return alone(kb, step, "Load keywords", "keywords") if _are_new(kb, groups) else []

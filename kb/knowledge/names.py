@@ -10,6 +10,8 @@ from kb.digest import sha256
 from kb.record import GLOBAL
 
 CONTENT = "content"
+TEMPLATES = f"{CONTENT}/templates"
+"""Where a knowledge base keeps templates of its own: markdown, but no records."""
 TREE = ".wukong/context"
 """The context in the layout of one project, beside CONTENT."""
 INBOX = "refs/kb/inbox"

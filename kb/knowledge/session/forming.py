@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kb.errors import BadInput, UnknownId
 from kb.kinds import section_label
 from kb.knowledge import failures
-from kb.knowledge.names import CONTENT
+from kb.knowledge.names import TEMPLATES
 from kb.knowledge.session.running import Desk, rows_of
 from kb.knowledge.session.transcripts import read_transcript
 from kb.record import Candidate, Section
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMS", "SITUATIONS"]
 
-TEMPLATES = f"{CONTENT}/templates"
 _LARGEST = 200_000
 """Bytes of a template, at most."""
 _SHORTEST = 60

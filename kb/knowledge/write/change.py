@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb import markdown
@@ -15,6 +16,7 @@ from kb.knowledge.write import dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
 from kb.knowledge.write.publish import finish_following, is_record, publish
 from kb.record import Candidate, Record, Similar, Status, Verdict
+from kb.store.files import content
 from kb.store.git import checkout
 from kb.store.git.repository import NOBODY, LostRace, Move, Step, message
 from kb.text import slugify
@@ -202,6 +204,21 @@ class Writing:
                 hint=say("commit them first: git commit {path}", path=record.path),
             )
         self.change(record.path, before, now, operation, record)
+
+    def put_file(self, path: str, before: bytes | None, now: bytes) -> None:
+        """Plan that *path*, which is no record, is *now*; raise NeedsPerson where uncommitted edits are in the way.
+
+        A file that nobody has committed yet is in the way as well: it would stay as it is, and nothing would come of
+        what is planned.
+        """
+        mine = content(os.path.join(self.kb.root, *path.split("/")))
+        is_new = before is None and mine is not None and mine != now
+        if is_new or (before is not None and self._clashes(path, before, now)):
+            raise NeedsPerson(
+                say("{path} has changes that are not committed", path=path),
+                hint=say("commit them first: git add {path} && git commit {path}", path=path),
+            )
+        self.changes[path] = (before, now)
 
     def take_back(self) -> None:
         """Drop the planned changes of files, in the index too."""

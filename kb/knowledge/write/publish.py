@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from kb.errors import Busy, IndexFailed
 from kb.knowledge import fresh
-from kb.knowledge.names import CONTENT
+from kb.knowledge.names import CONTENT, TEMPLATES
 from kb.knowledge.write import dropped, numbers
 from kb.store.files import content, sweep
 from kb.store.git import checkout
@@ -157,5 +157,6 @@ def left_behind(path: str, outcome: str) -> Said | None:
 
 
 def is_record(path: str) -> bool:
-    """Tell whether *path* is where record files stand."""
-    return path.startswith(f"{CONTENT}/") and not path.startswith(f"{CONTENT}/sessions/") and path.endswith(".md")
+    """Return whether *path* is where record files stand: below `content/`, but no archive and no template."""
+    others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
+    return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")
