@@ -15,8 +15,12 @@ from kb.values import NamedTuple
 FOLDER = "guard"
 _FILE = "files"
 _RUNNING, _TURN = "running-", "turn-"
-MOST = 1000
+MOST = 400
 """Files that one hook looks at: 3 µs each. Where there are more, every call looks at the folders and at a part."""
+SETTINGS = "kb.toml\nrisk.yaml"
+"""The settings that an agent changes on the word of a person, a file a line."""
+_ROW = 60
+"""Bytes of a row at least; where there are no more bytes than for MOST of them, every file is looked at."""
 GONE = "-"
 """The stamp of what is not there, and the name of a content that is not known."""
 _STALE = 7200.0
@@ -86,12 +90,19 @@ def is_unchanged(root: str, folder: str) -> bool:
         return False
     if header.partition(b"\0")[0] != _clone(root).encode() or not header:
         return False
-    rows = files.split(b"\0\0")
-    first = 0 if len(rows) <= MOST else time.monotonic_ns() // 1000 % len(rows)
-    looked = (*folders.split(b"\0\0"), *rows[first : first + MOST])
-    if not all(_is_same(root, row) for row in looked):
+    if not all(_is_same(root, row) for row in (*folders.split(b"\0\0"), *_part(files))):
         return False
     return all(os.fsencode(_named(root, bank)) + b"\0" in folders for bank in banks(folder))
+
+
+def _part(files: bytes) -> list[bytes]:
+    """Return MOST rows of *files*, from anywhere; all of them where there are no more."""
+    first = 0
+    if len(files) > MOST * _ROW and files.count(b"\0\0") >= MOST:
+        first = files.rfind(b"\0\0", 0, time.monotonic_ns() // 1000 % len(files)) + 2
+    rows = files[first if first > 1 else 0 :].split(b"\0\0", MOST)[:MOST]
+    missing = MOST - len(rows) if first > 1 else 0
+    return rows + (files.split(b"\0\0", missing)[:missing] if missing else [])
 
 
 def _is_same(root: str, row: bytes) -> bool:

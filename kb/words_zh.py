@@ -1769,6 +1769,9 @@ GUARDING: dict[str, str] = {
     "They are as they were in {before}: {command}": (
         "kb：检出现在的提交后，这些记录的状态变了：{paths}。它们原来的样子在 {before} 里：{command}"
     ),
+    "kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person": (
+        "kb：{path} 是 kb 自己的状态，已被删除；能重建的都会重建。下一步：告诉用户"
+    ),
     "An agent changed {paths} outside kb; the files were put back.": "代理未经 kb 改动了 {paths}；文件已恢复原样。",
     "{path} holds records, and only kb writes them": "{path} 存放记录，只有 kb 可以写",
     "hand it to kb: kb write": "交给 kb：kb write",

@@ -269,6 +269,39 @@ def test_in_a_large_base_every_file_is_looked_at_by_the_end_of_the_turn(
     assert blocked.record.name in told
 
 
+def test_that_the_state_of_kb_was_deleted_is_told(blocked: Agent) -> None:
+    said = blocked.does("python3 -c \"import shutil; shutil.rmtree('.' + 'kb')\"")
+    assert "deleted" in said.context and said.message == said.context
+    assert blocked.does("true") == Decision()
+
+
+def test_in_a_large_base_a_call_looks_at_a_part_and_in_time_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".kb/guard").mkdir(parents=True)
+    (tmp_path / ".kb/clone").touch()
+    (tmp_path / "content").mkdir()
+    for number in range(2_000):
+        (tmp_path / f"content/{number}.md").touch()
+    stamps = {f"content/{number}.md": snapshot.Entry(snapshot.stamp(str(tmp_path / f"content/{number}.md")))
+              for number in range(2_000)}  # fmt: skip
+    folders = {"content": snapshot.Entry(snapshot.stamp(str(tmp_path / "content")))}
+    made = snapshot.Snapshot("", "", "block", "kb", folders, stamps)
+    Path(snapshot.file_of(str(tmp_path))).write_bytes(snapshot.encoded(str(tmp_path), made))
+    looks: list[str] = []
+    real = os.lstat
+
+    def counted(path: str) -> os.stat_result:
+        looks.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", counted)
+    for _ in range(100):
+        assert snapshot.is_unchanged(str(tmp_path), "")
+    assert len(looks) == 100 * (1 + snapshot.MOST)
+    assert len(set(looks)) == 2_001, "in time every file is looked at"
+
+
 def test_a_snapshot_of_another_clone_is_not_believed(blocked: Agent) -> None:
     file = Path(snapshot.file_of(str(blocked.folder)))
     file.write_bytes(b"1" + file.read_bytes())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.decision import ASK, DENY, Decision, joined
 from kb.errors import BadInput, IndexFailed, KbError
+from kb.hosts.compared import compared
 from kb.hosts.deadline import Late
 from kb.hosts.quick import SPAWNS
 from kb.hosts.watch import may_write
@@ -187,7 +188,7 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     """Extract what is new, unless the last extraction is too recent: then a later event takes it along."""
     path, agent = _whose(payload)
-    changed = Decision() if agent else _compared(kb, payload, "Stop")
+    changed = Decision() if agent else compared(kb, payload, "Stop")
     usable = _usable(kb, "Stop", path)
     if usable and agent:
         from kb.knowledge.session.running import Desk
@@ -283,23 +284,7 @@ def _guarded(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     ruling = ruled(kb, seen)
     if not may_write(payload) or ruling.permission == DENY:
         return ruling
-    return joined(ruling, _compared(kb, payload, "PreToolUse", asked=ruling.permission == ASK))
-
-
-def _compared(kb: KnowledgeBase, payload: Mapping[str, Any], event: str, *, asked: bool = False) -> Decision:
-    """Compare the files that only kb writes with what they were; where that fails, the event is answered without it."""
-    from kb.knowledge.guard import aside
-
-    caller = aside.Caller(_text(payload, "session_id"), _text(payload, "cwd"), _session(payload).host)
-    try:
-        if event == "PreToolUse":
-            return aside.before_call(kb, caller, asked=asked)
-        return aside.end_of_turn(kb, caller) if event == "Stop" else aside.after_call(kb, caller)
-    except IndexFailed:
-        raise
-    except (KbError, OSError, ValueError) as error:
-        remember_failure(kb.root, f"{event} guard", error)
-        return Decision()
+    return joined(ruling, compared(kb, payload, "PreToolUse", asked=ruling.permission == ASK))
 
 
 def _task_given(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -326,7 +311,7 @@ def post_tool(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     made = shorter_result(kb, tool, given if isinstance(given, dict) else {}, payload.get("tool_response"),
                           transcript=_transcript(payload), folder=_text(payload, "cwd"))  # fmt: skip
     shorter = Decision(updated_output=made.value, updated_note=kb.words(made.note)) if made else Decision()
-    changed = _compared(kb, payload, "PostToolUse") if may_write(payload) else Decision()
+    changed = compared(kb, payload, "PostToolUse") if may_write(payload) else Decision()
     return joined(shorter, changed, _lit_at_tool(kb, payload))
 
 

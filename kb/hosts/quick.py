@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from kb import snapshot
-from kb.hosts.watch import folder_of, is_quiet, may_write, session_of
+from kb.hosts.watch import folder_of, is_quiet, may_discard, may_write, session_of
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
 
 def _begins_unchanged(payload: Mapping[str, Any], root: str) -> bool:
     """Note that a call begins and return whether the files that only kb writes are as they were."""
-    if not snapshot.is_unchanged(root, folder_of(payload, root)):
+    if may_discard(payload) or not snapshot.is_unchanged(root, folder_of(payload, root)):
         return False
     snapshot.begin(root, session_of(payload))
     return True

@@ -32,6 +32,7 @@ _BUSY = regex(
     re.IGNORECASE | re.MULTILINE,
 )
 """What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
+_DISCARDS = regex(r"\bgit\b[^\n]{0,200}\b(?:checkout|restore|reset|stash|clean|switch|read-tree)\b")
 _QUOTES = regex(r"[\\'\"]")
 _VERBS = ("write", "edit", "create", "move", "rename", "delete", "remove", "patch", "append", "insert", "replace",
           "update", "save", "put", "copy", "push", "read", "get", "search", "list", "run", "exec", "shell",
@@ -54,6 +55,13 @@ def may_write(payload: Mapping[str, Any]) -> bool:
     if tool.startswith(("mcp__", "MCP:", "mcp_")):
         return any(verb in tool.lower() for verb in (*_VERBS[:16], *_RUNNERS))
     return tool in _SHELLS or (not tool.startswith(_OTHERS) and any(verb in tool.lower() for verb in _RUNNERS))
+
+
+def may_discard(payload: Mapping[str, Any]) -> bool:
+    """Return whether the command may throw away what is not committed."""
+    given = payload.get("tool_input")
+    command = given.get("command") if isinstance(given, dict) else ""
+    return isinstance(command, str) and _DISCARDS.search(command) is not None
 
 
 def session_of(payload: Mapping[str, Any]) -> str:

@@ -48,11 +48,11 @@ def before_call(kb: KnowledgeBase, caller: Caller, *, asked: bool = False) -> De
     said = Decision()
     if snapshot.began(kb.root, caller.session):
         said = after_call(kb, caller)
-    elif not snapshot.others_run(kb.root, caller.session) and (seen := outside.look(kb, caller.folder)):
-        outside.adopt_all(kb, seen)
-    elif snapshot.load(kb.root) is None:
-        outside.look(kb, caller.folder)
-    snapshot.begin(kb.root, caller.session, "\n".join(SETTINGS) if asked else "")
+    else:
+        seen = outside.look(kb, caller.folder)
+        if seen and not snapshot.others_run(kb.root, caller.session):
+            outside.adopt_all(kb, seen)
+    snapshot.begin(kb.root, caller.session, snapshot.SETTINGS if asked else "")
     return said
 
 
@@ -60,6 +60,11 @@ def after_call(kb: KnowledgeBase, caller: Caller) -> Decision:
     """Answer a call that has ended: with nothing where it has changed nothing outside kb."""
     began = snapshot.began(kb.root, caller.session)
     allowed = snapshot.allowed(kb.root, caller.session).split("\n")
+    if not kb.state.clone:  # before the call it was there
+        outside.look(kb, caller.folder)
+        gone = kb.words(say("kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person",
+                            path=os.path.relpath(kb.state.folder, kb.root)))  # fmt: skip
+        return Decision(context=gone, message=gone)
     snapshot.end(kb.root, caller.session)
     seen = outside.look(kb, caller.folder)
     if not seen or outside.is_gits_own(kb):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb import snapshot as snapshots
 from kb.digest import sha256
-from kb.guarding.risk import FILE as RISK_FILE
 from kb.kinds import KINDS
 from kb.knowledge.guard.agents import mended
 from kb.knowledge.names import CONTENT
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 COPIED, LEFT = "k", "a"
-SETTINGS = ("kb.toml", RISK_FILE)
+SETTINGS = tuple(snapshots.SETTINGS.split("\n"))
 COPIES = "copies"
 """The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
 _LARGEST = 8_000_000
