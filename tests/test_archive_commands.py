@@ -159,7 +159,7 @@ def test_the_same_words_within_a_prompt_do_nothing(root: Path, path: str, text: 
     run(root, "archive", path)
     before = len(archives(root))
     told = prompt(root, path, text)
-    assert "缩形态" not in told.context and told.message == "" and len(archives(root)) == before
+    assert "Compact context" not in told.context and told.message == "" and len(archives(root)) == before
 
 
 def test_an_archive_is_gone_on_with_by_its_name(root: Path, path: str, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_an_archive_is_gone_on_with_by_its_name(root: Path, path: str, tmp_path:
         assert "### " not in told
     run(root, "archive", made(tmp_path / "u.jsonl", "s-2", "写文档"))
     told = prompt(root, path, "继续shop").context
-    assert all(f"- {folder.name}: " in told for folder in archives(root)) and "缩形态" not in told
+    assert all(f"- {folder.name}: " in told for folder in archives(root)) and "Compact context" not in told
 
 
 def test_a_phrase_without_a_transcript_is_answered_with_what_is_missing(root: Path) -> None:

@@ -111,18 +111,18 @@ def test_a_sub_agent_starts_with_the_form_of_the_session_the_anchors_and_its_tas
     filled: KnowledgeBase, root: Path
 ) -> None:
     task = "Retry the payment API when it times out"
-    assert "## 惯性提示\n## [识 T1]" in run(root, "spawn", "--avatar", "身", "--task", task).out
+    assert "## Hints\n## [T1]" in run(root, "spawn", "--avatar", "身", "--task", task).out
     told = run(root, "spawn", "--avatar", "身", "--task", task, "--style", "ruyi").out
-    anchors = told.partition("## 相关锚点\n")[2].partition("\n\n")[0].splitlines()
-    assert {line[:8] for line in anchors} == {"- [D001]", "- [P001]"} and told.endswith(f"## 你的任务\n{task}\n\n")
-    assert "\n---\n> 仅供参考，决策权在本体\n" in told
+    anchors = told.partition("## Related records\n")[2].partition("\n\n")[0].splitlines()
+    assert {line[:8] for line in anchors} == {"- [D001]", "- [P001]"} and told.endswith(f"## Your task\n{task}\n\n")
+    assert "\n---\n> For reference only; the decision is yours\n" in told
     active = Path(filled.state.path("active", "s1", "compact.md"))
     active.parent.mkdir(parents=True)
     active.write_text("【任务】退款")
     assert "【任务】退款" not in run(root, "spawn", "--avatar", "耳", "--task", task).out
     for more in (["--session", "s1"], ["--session", "s1", "--style", "ruyi"]):
         told = run(root, "spawn", "--avatar", "耳", "--task", task, *more).out
-        assert told.startswith("## 🔸 缩形态上下文\n【任务】退款\n\n## 你的任务\n") and f'Read("{active}")' in told
+        assert told.startswith("## 🔸 Compact context\n【任务】退款\n\n## Your task\n") and f'Read("{active}")' in told
     (root / "t.jsonl").write_text("{}\n")
     Path(filled.state.path("pending")).mkdir(exist_ok=True)
     filled.state.save({"transcript": str(root / "t.jsonl")}, "pending", "s1.json")
@@ -134,7 +134,7 @@ def test_a_task_gets_the_hints_of_its_avatar_and_a_stranger_none(filled: Knowled
         text = filled.hint_for_avatar(avatar, "Retry the payment API when it times out")
         assert ("[P001]" in text, "[D001]" in text) == ("P" in kinds, "D" in kinds), avatar
         stranger = filled.hint_for_avatar(avatar, "Paint the Eiffel tower")
-        assert stranger == "\n\n".join(["暂无相关锚点。"] * len(moments(avatar)))
+        assert stranger == ("No record is about this." if moments(avatar) else "")
         assert filled.hint_for_avatar(avatar, "Paint the Eiffel tower", quiet=True) == ""
 
 

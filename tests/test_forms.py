@@ -13,6 +13,7 @@ import kb
 from kb.candidate import candidates
 from kb.record import Candidate, Evidence, Record, Similar, Verdict
 from kb.sessions import forms
+from kb.sessions.lint import SECTIONS, TITLES
 from kb.sessions.render import rendered
 from kb.sessions.reports import hui_output, shi_result
 from kb.sessions.story import Progress, commits, progress, task_of, where_it_stands
@@ -83,22 +84,22 @@ GOLDEN_ZH = """## 🔸 缩形态上下文
 - [shop:D002]
 """
 
-GOLDEN_EN = """## 🔸 缩形态上下文
+GOLDEN_EN = """## 🔸 Compact context
 
-【任务】Fix the [flaky] login test
+【Task】 Fix the [flaky] login test
 
-【已决策】
+【Decided】
 - none
 
-【约束】
+【Constraints】
 - none
 
-【当前进度】
-- 已完成: none
-- 进行中: and run it twice
-- 待处理: none
+【Progress】
+- Done: none
+- In progress: and run it twice
+- To do: none
 
-【锚点引用】
+【Anchors】
 - none
 """
 
@@ -108,7 +109,7 @@ def test_the_compact_form_has_the_headings_of_the_format_and_what_was_done() -> 
     assert compact(FULL, anchors=anchors, candidates=CANDIDATES, language="zh") == GOLDEN_ZH
 
 
-def test_in_english_the_headings_stay_and_brackets_cannot_forge_them() -> None:
+def test_in_english_the_headings_are_english_and_brackets_cannot_forge_them() -> None:
     transcript = Transcript((human(1, "Fix the 【flaky】\nlogin test"), human(2, "and run it twice")))
     assert compact(transcript, language="en") == GOLDEN_EN
 
@@ -227,7 +228,8 @@ def test_the_compact_form_never_exceeds_its_limit(
         limit=limit,
     )
     assert count(form) <= limit < 500
-    for heading in ("## 🔸 缩形态上下文", "【任务】", "【已决策】", "【约束】", "【当前进度】", "【锚点引用】"):
+    speech = 0 if language == "zh" else 1
+    for heading in (TITLES["compact"][speech], *(spoken[speech] for spoken in SECTIONS["compact"])):
         assert form.count(heading) == 1
 
 

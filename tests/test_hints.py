@@ -66,24 +66,24 @@ T2_ZH = """\
 > 仅供参考，决策权在本体"""
 
 T1_EN = """\
-## [识 T1] 启动提示
+## [T1] Before you start
 
-⚠️ **相关风险**:
+⚠️ **Risks**:
 - [P001] Leak in the decoder
 
 ---
-> 仅供参考，不影响决策"""
+> For reference only; it decides nothing"""
 
 T2_EN = """\
-## [识 T2] 设计参考
+## [T2] Before you design
 
-📜 **历史决策**:
-| ID | 决策 | 理由 |
+📜 **Earlier decisions**:
+| ID | Decision | Why |
 |----|------|------|
 | [D002] | Use SQLite (⚠️ unverified) | One file. |
 
 ---
-> 仅供参考，决策权在本体"""
+> For reference only; the decision is yours"""
 
 
 class TestLayout:
@@ -97,7 +97,7 @@ class TestLayout:
         assert hint.text == T2_ZH
         assert hint.ids == ("D001", "I001")
 
-    def test_the_frame_is_the_protocol_s_in_english_too_and_empty_parts_are_left_out(self) -> None:
+    def test_the_frame_is_english_in_english_and_empty_parts_are_left_out(self) -> None:
         assert t1([record("P001", "pitfall", "Leak in the decoder")], EN).text == T1_EN
         proposed = record("D002", "decision", "Use SQLite", why="- One file. No server.\n- Fast.", status="proposed")
         assert t2([proposed], EN).text == T2_EN
@@ -107,7 +107,7 @@ class TestLayout:
         strangers = [r for r in SEED if r.id in (other, "U001")]
         assert callable(hint)
         assert hint(strangers, ZH) == Hint("暂无相关锚点。")
-        assert hint([], EN) == Hint("暂无相关锚点。")
+        assert hint([], EN) == Hint("No record is about this.")
 
     def test_the_table_of_kinds_says_what_goes_where(self) -> None:
         everything = [record(f"{kind.prefix}001", kind.name, kind.name) for kind in KINDS]
@@ -393,7 +393,7 @@ class TestStart:
     def test_restores_the_compact_form_first(self) -> None:
         told = start_context("【任务】退款\n【进度】3 轮", SEED, EN, counts={"decision": 1})
         lines = told.text.splitlines()
-        assert lines[:4] == ["## 🔸 缩形态上下文", "【任务】退款", "【进度】3 轮", ""]
+        assert lines[:4] == ["## 🔸 Compact context", "【任务】退款", "【进度】3 轮", ""]
         assert "This project has a team knowledge base: Decision 1." in lines
 
     def test_a_compact_form_with_a_heading_keeps_it(self) -> None:
@@ -444,7 +444,12 @@ class TestSpawn:
             '## 注意\n如需更多上下文，可 Read("/home/a/.kb/active/s1/compact.md")\n'
         )
 
+    @pytest.mark.parametrize(("language", "heading"), [("zh", "## 🔸 缩形态上下文"), ("en", "## 🔸 Compact context")])
+    def test_the_heading_of_the_compact_form_stands_once(self, language: str, heading: str) -> None:
+        told = spawn(f"{heading}\n\n【任务】退款", "", "实现退款", "", language=language)
+        assert told.count("## 🔸") == 1 and told.startswith(f"{heading}\n【任务】退款\n\n##")
+
     def test_leaves_out_what_is_empty_and_speaks_english(self) -> None:
         assert spawn("", "", "Do it", 'a "b".md', language="en") == (
-            '## 你的任务\nDo it\n\n## 注意\nFor more context: Read("a \\"b\\".md")\n'
+            '## Your task\nDo it\n\n## Note\nFor more context: Read("a \\"b\\".md")\n'
         )

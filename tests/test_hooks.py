@@ -147,9 +147,9 @@ def test_an_empty_knowledge_base_says_nothing(host: Host) -> None:
 def test_a_start_restores_the_compact_form_where_it_was_lost(host: Host, tmp_path: Path, source: object) -> None:
     host.send("pre-compact", "s1", transcript(tmp_path / "t.jsonl", ZH), trigger="auto", custom_instructions="")
     answer = host.send("session-start", "s1", source=source)
-    assert answer.code == 0 and ("缩形态上下文" in answer.context) == (source in ("compact", "resume"))
+    assert answer.code == 0 and ("Compact context" in answer.context) == (source in ("compact", "resume"))
     assert len(answer.context) <= 10_000 and tokens(answer.context) <= host.kb().config.start_tokens
-    assert "缩形态上下文" not in host.send("session-start", "other", source=source).context
+    assert "Compact context" not in host.send("session-start", "other", source=source).context
 
 
 def test_a_sub_agent_is_told_by_its_role_and_task(host: Host, tmp_path: Path) -> None:

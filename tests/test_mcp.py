@@ -252,12 +252,12 @@ def test_reviews_can_be_read_and_are_left_to_a_person(desk: Any) -> None:
 
 def test_hints_and_prompts_remind_in_the_form_of_the_protocol(desk: Any) -> None:
     told = call(desk, "hint", moment="t2", keywords=["orders"])
-    assert "[识 T2]" in told["text"] and told["ids"] == ["D001"]
-    assert "[识 T1]" in call(desk, "hint", moment="avatar", avatar="reviewer", task="orders")["text"]
+    assert "[T2]" in told["text"] and told["ids"] == ["D001"]
+    assert "[T1]" in call(desk, "hint", moment="avatar", avatar="reviewer", task="orders")["text"]
     names = [prompt.name for prompt in run(lambda client: client.list_prompts(), desk).prompts]
     assert names == ["shi_t1", "shi_t2", "shi_avatar", "spawn"]
     begun = run(lambda client: client.get_prompt("spawn", {"avatar": "身", "task": "orders"}), desk)
-    assert "[识 T2]" in begun.messages[0].content.text and "## 你的任务\norders" in begun.messages[0].content.text
+    assert "[T2]" in begun.messages[0].content.text and "## Your task\norders" in begun.messages[0].content.text
     prompt = run(lambda client: client.get_prompt("shi_t2", {"keywords": "orders"}), desk)
     assert told["text"] in prompt.messages[0].content.text
     with pytest.raises(MCPError, match="needs task"):

@@ -1,7 +1,7 @@
 """The frames of hints in two languages.
 
-Those of T1, T2 and sub-agents are words of the protocol (SHI) and the same in both, as the headings of the compact
-form are: tools look for them. What kb says around them speaks the language of the knowledge base.
+Those of T1, T2 and sub-agents are words of the protocol (SHI) in Chinese, which tools may look for: they stand so in a
+Chinese knowledge base, and translated in an English one, as the headings of the forms do.
 """
 
 from __future__ import annotations
@@ -80,7 +80,19 @@ ZH = Words(
     colon="：",
     comma="、",
 )
-EN = ZH._replace(
+EN = Words(
+    t1="## [T1] Before you start",
+    t2="## [T2] Before you design",
+    risks="⚠️ **Risks**:",
+    constraints="📌 **Constraints**:",
+    patterns="🔄 **Patterns to reuse**:",
+    history="📜 **Earlier decisions**:",
+    columns=("ID", "Decision", "Why"),
+    interfaces="🔌 **Interfaces**:",
+    rollbacks="🔙 **How to undo it**:",
+    t1_footer="> For reference only; it decides nothing",
+    t2_footer="> For reference only; the decision is yours",
+    nothing="No record is about this.",
     unverified="⚠️ unverified",
     dead="❌ no longer in force",
     withheld="⚠️ it gives orders to an agent; its text is not handed on",
@@ -91,6 +103,11 @@ EN = ZH._replace(
     holdings="This project has a team knowledge base: {counts}.",
     reviews="Conflicts waiting for review: {n} (`kb review`).",
     always="📌 **What always holds**:",
+    compact="## 🔸 Compact context",
+    hints="## Hints",
+    anchors="## Related records",
+    task="## Your task",
+    note="## Note",
     pointer=(
         "Search: `kb search WORDS`; read: `kb show ID`. The above is quoted, for reference only; the decision is yours."
     ),

@@ -319,8 +319,9 @@ def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: st
     words = ZH if language == "zh" else EN
     target = one_line(pointer).replace("\\", "\\\\").replace('"', '\\"')
     more = words.more.format(pointer=target) if pointer else ""
+    rows = _rows(compact)
     parts = (
-        (words.compact, "\n".join(_rows(compact))),
+        (words.compact, "\n".join(rows[1:] if rows and rows[0].startswith("## 🔸") else rows)),
         (words.anchors if style == "ruyi" else words.hints, hint_text),
         (words.task, task),
         (words.note, more),

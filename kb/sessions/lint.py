@@ -10,17 +10,24 @@ from kb.text import count
 from kb.values import NamedTuple
 from kb.words import Said, say
 
-TITLES = {COMPACT: "## 🔸 缩形态上下文", NORMAL: "## 🔹 常形态上下文", EXPANDED: "## 🔶 巨形态上下文"}
+TITLES = {
+    COMPACT: ("## 🔸 缩形态上下文", "## 🔸 Compact context"),
+    NORMAL: ("## 🔹 常形态上下文", "## 🔹 Normal context"),
+    EXPANDED: ("## 🔶 巨形态上下文", "## 🔶 Expanded context"),
+}
 SECTIONS = {
-    COMPACT: ("【任务】", "【已决策】", "【约束】", "【当前进度】", "【锚点引用】"),
-    NORMAL: ("### 任务背景", "### 已完成工作", "### 关键决策", "### 当前焦点", "### 接口约定", "### 注意事项",
-             "### 锚点索引"),
-    EXPANDED: ("### 完整会话历史", "### 所有决策及讨论", "### 完整代码变更", "### 问题与解决", "### 用户偏好记录",
-               "### 完整锚点列表"),
+    COMPACT: (("【任务】", "【Task】"), ("【已决策】", "【Decided】"), ("【约束】", "【Constraints】"),
+              ("【当前进度】", "【Progress】"), ("【锚点引用】", "【Anchors】")),
+    NORMAL: (("### 任务背景", "### Background"), ("### 已完成工作", "### Done"), ("### 关键决策", "### Decisions"),
+             ("### 当前焦点", "### Focus"), ("### 接口约定", "### Interfaces"), ("### 注意事项", "### Caveats"),
+             ("### 锚点索引", "### Anchors")),
+    EXPANDED: (("### 完整会话历史", "### History"), ("### 所有决策及讨论", "### Decisions"),
+               ("### 完整代码变更", "### Changes"), ("### 问题与解决", "### Problems"),
+               ("### 用户偏好记录", "### Preferences"), ("### 完整锚点列表", "### Anchors")),
 }  # fmt: skip
-"""The headings of each form, in order (SHI-10, SHI-12, RUYI-02, RUYI-03)."""
+"""The headings of each form, in order, in Chinese and in English (SHI-10, SHI-12, RUYI-02, RUYI-03)."""
 BULLETS = {
-    COMPACT: (("- 已完成:",), ("- 进行中:",), ("- 待处理:",)),
+    COMPACT: (("- 已完成:", "- Done:"), ("- 进行中:", "- In progress:"), ("- 待处理:", "- To do:")),
     NORMAL: (("- 目标:", "- goal:"), ("- 方法:", "- method:"), ("- 进展:", "- progress:"), ("- 问题:", "- problem:")),
     EXPANDED: (),
 }
@@ -41,20 +48,24 @@ class Trouble(NamedTuple):
 def troubles(text: str) -> tuple[str, list[Trouble]]:
     """Return which form *text* is ("" for none) and what is wrong with it, by line."""
     rows = text.replace("\r\n", "\n").split("\n")
-    for form, title in TITLES.items():
-        starts = [number for number, row in enumerate(rows) if row.strip() == title]
+    for form, titles in TITLES.items():
+        starts = [number for number, row in enumerate(rows) if row.strip() in titles]
         if starts:
             end = next((n for n in range(starts[0] + 1, len(rows)) if rows[n].startswith("## ")), len(rows))
             found = [*_sections(form, rows, starts[0], end), *_size(form, rows[starts[0] : end], starts[0])]
             found += _references(rows, starts[0], end) if form != EXPANDED else []
             return form, sorted(found, key=lambda one: one.line)
-    return "", [Trouble(1, say("none of the titles stands here: {titles}", titles=", ".join(TITLES.values())))]
+    return "", [
+        Trouble(1, say("none of the titles stands here: {titles}", titles=", ".join(map(" / ".join, TITLES.values()))))
+    ]
 
 
 def _sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[Trouble]:
     last = start
-    for heading in SECTIONS[form]:
-        places = [number for number in range(start, end) if rows[number].startswith(heading)]
+    speech = TITLES[form].index(rows[start].strip())
+    for spoken in SECTIONS[form]:
+        heading = spoken[speech]
+        places = [number for number in range(start, end) if rows[number].startswith(spoken)]
         if not places:
             yield Trouble(last + 1, say("the section {heading} is missing", heading=heading))
             continue
@@ -65,8 +76,8 @@ def _sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[
         last = max(last, places[0])
     for words in BULLETS[form]:
         if not any(rows[number].replace("：", ":").startswith(words) for number in range(start, end)):
-            yield Trouble(start + 1, say("the line {words} is missing", words=words[0]))
-    if form == COMPACT and any(row.strip() == "【任务】" for row in rows[start:end]):
+            yield Trouble(start + 1, say("the line {words} is missing", words=words[speech]))
+    if form == COMPACT and any(row.strip() in ("【任务】", "【Task】") for row in rows[start:end]):
         yield Trouble(start + 1, say("the task is empty"))
 
 

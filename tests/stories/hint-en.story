@@ -1,7 +1,7 @@
 % en: what an agent is told before it starts, and after its plan is fixed
 
 $ kb hint t1 -k API
-暂无相关锚点。
+No record is about this.
 
 $ kb write --kind pitfall --title "The payment API times out under load" --decision "Calls to the payment API take over a minute at noon" --why "Its rate limit is per account" --area performance
 created   [P001] The payment API times out under load  content/anchors/global/P001-the-payment-api-times-out-under-load.md
@@ -31,66 +31,66 @@ created   [D001] Version the API in its path  content/anchors/global/D001-versio
 2>           ≈ 0.18 [C001] Every API answer is redacted
 
 $ kb hint t1 -k API
-## [识 T1] 启动提示
+## [T1] Before you start
 
-⚠️ **相关风险**:
+⚠️ **Risks**:
 - [P001] The payment API times out under load
 
-📌 **约束提醒**:
+📌 **Constraints**:
 - [C001] Every API answer is redacted (⚠️ unverified)
 
-🔄 **可复用模式**:
+🔄 **Patterns to reuse**:
 - [M001] Retry API calls with a growing pause
 
 ---
-\> 仅供参考，不影响决策
+\> For reference only; it decides nothing
 
 $ kb hint t2 -k API
-## [识 T2] 设计参考
+## [T2] Before you design
 
-📜 **历史决策**:
-| ID | 决策 | 理由 |
+📜 **Earlier decisions**:
+| ID | Decision | Why |
 |----|------|------|
 | [D001] | Version the API in its path | Caches understand it |
 
-🔙 **回滚经验**:
+🔙 **How to undo it**:
 - D001: Serve both for a year
 
 ---
-\> 仅供参考，决策权在本体
+\> For reference only; the decision is yours
 
 $ kb hint avatar --avatar ear --task "Understand what the API is for"
 
 $ kb spawn --avatar body --task "Write the API client"
-## 惯性提示
-## [识 T1] 启动提示
+## Hints
+## [T1] Before you start
 
-⚠️ **相关风险**:
+⚠️ **Risks**:
 - [P001] The payment API times out under load
 
-📌 **约束提醒**:
+📌 **Constraints**:
 - [C001] Every API answer is redacted (⚠️ unverified)
 
-🔄 **可复用模式**:
+🔄 **Patterns to reuse**:
 - [M001] Retry API calls with a growing pause
 
 ---
-\> 仅供参考，不影响决策
+\> For reference only; it decides nothing
 
-## [识 T2] 设计参考
+## [T2] Before you design
 
-📜 **历史决策**:
-| ID | 决策 | 理由 |
+📜 **Earlier decisions**:
+| ID | Decision | Why |
 |----|------|------|
 | [D001] | Version the API in its path | Caches understand it |
 
-🔙 **回滚经验**:
+🔙 **How to undo it**:
 - D001: Serve both for a year
 
 ---
-\> 仅供参考，决策权在本体
+\> For reference only; the decision is yours
 
-## 你的任务
+## Your task
 Write the API client
 
 $ kb hint t3

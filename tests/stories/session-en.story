@@ -23,22 +23,22 @@ $ kb session list
 <time>  shop-<stamp>-0a1b2c3d  +2  Choose a cache for the order endpoint and write the decision down
 
 $ kb session load 0a1b2c3d
-## 🔸 缩形态上下文
+## 🔸 Compact context
 
-【任务】Choose a cache for the order endpoint and write the decision down
+【Task】 Choose a cache for the order endpoint and write the decision down
 
-【已决策】
+【Decided】
 - The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)
 
-【约束】
+【Constraints】
 - Every cache key must carry the tenant prefix
 
-【当前进度】
-- 已完成: none
-- 进行中: I compared Redis with a local cache
-- 待处理: none
+【Progress】
+- Done: none
+- In progress: I compared Redis with a local cache
+- To do: none
 
-【锚点引用】
+【Anchors】
 - [D001]
 - [C001]
 2> → <dir>/content/sessions/shop-<stamp>-0a1b2c3d/hui-output.json
@@ -51,7 +51,7 @@ shop:D001 ⚠️ proposed  The order endpoint caches stock in Redis  (project/sh
 $ kb session save --transcript s.jsonl --json
 {
   "session": "0a1b2c3d-1111-4222-8333-444455556666",
-  "compact": "## 🔸 缩形态上下文\n\n【任务】Choose a cache for the order endpoint and write the decision down\n\n【已决策】\n- The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)\n\n【约束】\n- Every cache key must carry the tenant prefix\n\n【当前进度】\n- 已完成: none\n- 进行中: I compared Redis with a local cache\n- 待处理: none\n\n【锚点引用】\n- [D001]\n- [C001]\n",
+  "compact": "## 🔸 Compact context\n\n【Task】 Choose a cache for the order endpoint and write the decision down\n\n【Decided】\n- The order endpoint caches stock in Redis (reason: all instances of the architecture must share it)\n\n【Constraints】\n- Every cache key must carry the tenant prefix\n\n【Progress】\n- Done: none\n- In progress: I compared Redis with a local cache\n- To do: none\n\n【Anchors】\n- [D001]\n- [C001]\n",
   "candidates": [],
   "verdicts": [],
   "archive": "shop-<stamp>-0a1b2c3d",

@@ -78,7 +78,9 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
     *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
     """
     given = [hint_for_task(kb, moment, task, project=project) for moment in hints.moments(avatar)]
-    text = "\n\n".join(each.text for each in given if each.shown or not quiet)
+    told = [each.text for each in given if each.shown]
+    nothing = [] if quiet else [each.text for each in given[:1]]
+    text = "\n\n".join(told or nothing)
     return hints.framed(text, kb.config) if quiet else text
 
 
