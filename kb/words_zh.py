@@ -841,6 +841,12 @@ DOORS: dict[str, str] = {
     "amends": "部分取代",
     "not found": "找不到",
     "edit again?": "再次编辑？",
+    "the field {field} has {count} {unit}; all such fields together may have {limit}": (
+        "字段 {field} 有 {count} {unit}；此类字段合计最多 {limit}"
+    ),
+    "characters": "个字符",
+    "bytes": "个字节",
+    "shorten {field}, and link to the rest": "缩短 {field}，其余用链接指向",
     "only a person decides a review": "只有人能定夺评审",
     "at a terminal, or in a script of your own with --yes": "请在终端执行；在您自己的脚本里加 --yes",
     "it takes an accepted record out of force, and that is for a person to decide": (

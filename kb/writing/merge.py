@@ -24,6 +24,10 @@ TELLING = ("decision", "alternatives", "why", "verification", "rollback")
 SAID = 0.9
 """Share of a sentence's weighty terms that stand in one sentence of the record where that has been said."""
 
+SOURCES = 100
+"""Sessions that a record names: the first, and those that saw it last. `occurrences` counts all; a list of 1,400 would
+fill its front, and nothing could be changed in it any more."""
+
 _FENCE = regex(r"^ {0,3}(```+|~~~+)")
 _LEAD = regex(r"^\s*(?:[-+*>]|\d+[.)]|#+)\s+")
 _TURNS = frozenset({"not", "off", "undo", "may", "need not", "except"})
@@ -59,6 +63,12 @@ def source_of(candidate: Candidate) -> str:
     return "/".join(part for part in (candidate.host, candidate.session) if part) if candidate.session else ""
 
 
+def with_source(sources: Iterable[str], source: str = "") -> tuple[str, ...]:
+    """Return *sources* with *source*, the first and the last of them where they are more than SOURCES."""
+    found = tuple(dict.fromkeys((*sources, *([source] if source else ()))))
+    return found if len(found) <= SOURCES else (found[0], *found[-(SOURCES - 1) :])
+
+
 def merging(candidate: Candidate, record: Record, *, day: str, language: str = "en") -> Merge:
     """Return what *candidate* adds to *record*; *day* (YYYY-MM-DD) dates what is new, *language* labels it."""
     changes = _front_changes(candidate, record)
@@ -89,7 +99,7 @@ def _front_changes(candidate: Candidate, record: Record) -> dict[str, object]:
     source = source_of(candidate)
     if source and source not in record.sources:
         changes["occurrences"] = record.occurrences + 1
-        changes["sources"] = (*record.sources, source)
+        changes["sources"] = with_source(record.sources, source)
     known = {tag.casefold() for tag in record.tags}
     tags = tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known))
     paths = tuple(dict.fromkeys(path for path in candidate.impact if path not in record.impact))

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
 from kb.config import Config
+from kb.front import MAX_BYTES, MAX_FRONT, entry
 from kb.patterns import regex
 from kb.record import Candidate
 from kb.text import clip, count, count_characters, runs
@@ -69,6 +70,18 @@ _QUESTION = regex(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
 
 LONG_TITLE = 120
 """Characters from which on a title is let through with a remark."""
+
+
+SESSION_MAX = 1_000
+"""Characters of host and session together: every record that is seen again keeps where."""
+
+FRONT_MAX = MAX_FRONT // 2
+"""Characters of the front that a candidate may fill: the rest is for who sees it later."""
+
+TEXT_MAX = MAX_BYTES // 2
+"""Bytes that the texts of a candidate may have: a record grows by what is added to it."""
+
+_IN_FRONT = ("title", "tags", "impact", "claims", "coexists_with", "supersedes", "amends")
 
 
 def objections(candidate: Candidate, config: Config) -> list[Objection]:
@@ -145,6 +158,32 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
         )
 
 
+def fits_into_a_record(candidate: Candidate, config: Config) -> Iterator[Objection]:
+    """Refuse what a record could not be read with again, or would have no room to grow: see `kb.front`.
+
+    The length in characters that `body_max` bounds says little here: a megabyte without a space counts two words.
+    """
+    fields = {field: sum(map(len, _items(candidate, field))) for field in _IN_FRONT}
+    fields["session"] = len(candidate.host) + len(candidate.session)
+    texts = {name: len(text.encode("utf-8", "replace")) for name, text in _texts(candidate).items()}
+    for sizes, most, unit in (
+        ({"session": fields.pop("session")}, SESSION_MAX, say("characters")),
+        (fields, FRONT_MAX, say("characters")),
+        (texts, TEXT_MAX, say("bytes")),
+    ):
+        if sum(sizes.values()) > most:
+            field = max(sizes, key=lambda name: sizes[name])
+            words = say("the field {field} has {count} {unit}; all such fields together may have {limit}",
+                        field=field, count=sizes[field], unit=unit, limit=most)  # fmt: skip
+            yield Objection("too-large", words, say("shorten {field}, and link to the rest", field=field))
+
+
+def _items(candidate: Candidate, field: str) -> list[str]:
+    """Return the entry of the front that *field* becomes, in lines as they are written."""
+    value = getattr(candidate, field)
+    return [entry(field, value)] if value else []
+
+
 def remarks(candidate: Candidate) -> list[Said]:
     """Return what a person should know of a candidate that is let through: that its title is long."""
     if len(candidate.title) < LONG_TITLE:
@@ -186,7 +225,14 @@ def is_meant_for_people(candidate: Candidate, config: Config) -> Iterator[Object
 _RULE_OF = {INSTRUCTION: "instruction", COMMENT: "hidden-comment", HIDDEN: "hidden-characters"}
 _READ_FIRST = say("remove it, or let a person read the candidate and promote it from the inbox")
 
-RULES: tuple[Rule, ...] = (names_a_subject, has_a_fit_length, lasts, answers_something, is_meant_for_people)
+RULES: tuple[Rule, ...] = (
+    names_a_subject,
+    fits_into_a_record,
+    has_a_fit_length,
+    lasts,
+    answers_something,
+    is_meant_for_people,
+)
 
 
 def _texts(candidate: Candidate) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
 from kb.kinds import section_labels
 from kb.knowledge.names import REJECTED, REVIEWS
+from kb.knowledge.write.change import rendered
 from kb.knowledge.write.inbox import hold_uncommitted
 from kb.merging.record import merged
 from kb.record import GLOBAL, Candidate, Record, Similar, Status, Verdict
@@ -126,7 +127,7 @@ def propose(
     )
     names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
     plan = Plan(_free_branch(writing, record), "", record.path, record, names, "")
-    plan.changes[record.path] = markdown.render(record, kb.config.language).encode()
+    plan.changes[record.path] = rendered(record, kb.config.language)
     for path, data in before.items():
         text = decode(data or b"", path)
         plan.changes[path] = edit_front(text, {"status": str(Status.SUPERSEDED)}).encode()

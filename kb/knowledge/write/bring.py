@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kb.citations import redirected
+from kb.errors import BadRecord
 from kb.kinds import BY_NAME
 from kb.knowledge.names import folder_of, scope_of, ulids
 from kb.patterns import regex
@@ -208,7 +209,10 @@ def _brought(writing: Writing, one: Brought, renamed: Names, places: _Places, ui
         amends=follow(record.amends),
         coexists_with=dict(zip(follow(list(record.coexists_with)), record.coexists_with.values(), strict=True)),
     )
-    writing.add(done, "imported")
+    try:
+        writing.add(done, "imported")
+    except BadRecord as error:
+        return writing.verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
     said = [say("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
     if one.wanted and one.wanted != done.id:
         said.append(say("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))

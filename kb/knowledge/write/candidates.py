@@ -270,7 +270,7 @@ class Deciding(Writing):
         if decision.step == "merge" and decision.record:
             record, source = decision.record, merge.source_of(candidate)
             is_new = bool(source) and source not in record.sources
-            return record.occurrences + 1, is_new and len(record.sources) == record.occurrences
+            return record.occurrences + 1, is_new and len(record.sources) == min(record.occurrences, merge.SOURCES)
         sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
         sessions.add(candidate.session)
         return len(sessions), "" not in sessions
@@ -305,7 +305,7 @@ class Deciding(Writing):
         record = self.new_record(candidate)
         if held:
             sources = inbox.heard(held, candidate)
-            record = record._replace(sources=sources, occurrences=max(len(sources), 1))
+            record = record._replace(sources=merge.with_source(sources), occurrences=max(len(sources), 1))
         lacking = missing_sections(record)
         remedy = say("complete it: kb edit {id}", id=record.scoped_id) if lacking else say("")
         labels = section_labels(lacking, self.kb.config.language)

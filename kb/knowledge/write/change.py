@@ -173,7 +173,7 @@ class Writing:
     def add(self, record: Record, operation: str = "created") -> None:
         """Plan the file of a new *record*."""
         language = self.kb.config.language
-        self.change(record.path, None, markdown.render(record, language).encode(), operation, record)
+        self.change(record.path, None, rendered(record, language), operation, record)
         self.kb.index.put(markdown.settled(record, language))
         project.mark(self, record.scope)
 
@@ -193,6 +193,8 @@ class Writing:
                 say("{path} is not committed yet", path=record.path),
                 hint=say("commit it: git add {path}", path=record.path),
             )
+        if len(record.sources) > merge.SOURCES:  # written before there was a limit, and nearly full with them
+            front = {"sources": merge.with_source(record.sources), **front}
         self.put(record, before, edited(record, before, front), operation)
         return self.reread(record.path)
 
@@ -325,6 +327,13 @@ def moved(old: Record, new: Record) -> Said:
 def stays(old: Record) -> Said:
     """Say that what is only proposed does not replace *old* yet."""
     return say("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
+
+
+def rendered(record: Record, language: str) -> bytes:
+    """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
+    data = markdown.render(record, language).encode()
+    markdown.read(data, record.path)
+    return data
 
 
 def edited(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
