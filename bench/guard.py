@@ -40,6 +40,8 @@ class Result(NamedTuple):
     changed: tuple[str, ...]
     after: str
     """What the hook after the call said."""
+    left: tuple[str, ...] = ()
+    """What is still changed once that hook has run: with `block`, only what another commit has brought."""
 
 
 class World:
@@ -125,7 +127,9 @@ class World:
         after = _state(place)
         changed = tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
         told = "" if said in ("deny", "ask") else self.hook("post-tool", place, plain) if place.is_dir() else ""
-        return Result(command, said, changed, told)
+        now = _state(place)
+        left = tuple(path for path in changed if before.get(path) != now.get(path))
+        return Result(command, said, changed, told, left)
 
 
 def _state(place: Path) -> dict[str, str]:
@@ -168,6 +172,7 @@ def counted(results: list[Result]) -> Counter[str]:
         found["effective"] += bool(one.changed)
         found["stopped before"] += bool(one.changed) and stopped
         found["found after"] += bool(one.changed) and not stopped and bool(one.after)
+        found["found, still changed"] += bool(one.changed) and not stopped and bool(one.after and one.left)
         found["missed"] += bool(one.changed) and not stopped and not one.after
         found["a word without need"] += not one.changed and bool(stopped or one.after or one.before)
     return found
@@ -185,6 +190,8 @@ def main() -> None:
                 wrong = bool(one.before or one.after)
             if name == "deciding":
                 wrong = one.before not in ("deny", "ask")
+            if mode == "block" and one.after and one.left and name.startswith("changing"):
+                wrong = True
             if wrong:
                 print("   ", json.dumps(one.command, ensure_ascii=False)[:300], one.before[:120], one.after[:200])
 

@@ -687,16 +687,17 @@ DECIDED = r"""
     printf 'review\naccept\nD004' | xargs kb
     python3 -c "import subprocess; subprocess.run(['kb', 'review', 'accept', 'D004'])"
     kb inbox promote 12
-    kb status D001 deprecated --why old
-    kb status --why 'it is old' D001 rejected
-    kb rm D001
-    kb supersede D001 --by D002
+    kb status D001 deprecated --yes --why old
+    kb rm --yes D001
+    kb supersede D001 --by D002 --yes
 """
 UNDECIDED = r"""
     kb review
     kb review show D004
     kb status D001 accepted
     kb rm --help
+    kb status D001 deprecated --why old
+    kb rm D001
     git branch --list 'kb/review/*'
     git log kb/review/D004-x
     git diff main...kb/review/D004-x

@@ -59,11 +59,10 @@ _ASKING = frozenset([
     "spawn",
 ])  # fmt: skip
 """The commands of kb that show records."""
-_DECIDING = {
-    "inbox": ("promote",), "review": ("accept", "reject"), "rm": (), "supersede": (),
-    "status": ("deprecated", "rejected", "superseded", "proposed"),
-}  # fmt: skip
-"""The commands of kb that let something through which kb has kept back, or take a record out of force."""
+_DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
+"""The commands of kb that let something through which kb has kept back."""
+_OVERRULING = ("rm", "status", "supersede", "write")
+"""Those that take a record out of force where `--yes` says that a person has decided so; else they open a review."""
 _VALUED = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
 _REVIEW = "kb/review/"
 _DECIDING_GIT = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
@@ -184,7 +183,8 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
         rest = rest[at:]
     is_fed = name in ("xargs", "parallel")
     if is_fed:
-        rest += [part for word in command.before[1:] if not word.startswith("-") for part in word.split()]
+        rest += [part for word in command.before[1:] if not word.startswith("-")
+                 for part in word.replace("\\n", " ").split()]  # fmt: skip
     if rest:
         call = _of(command._replace(words=tuple(rest), reads=(), writes=()), known, depth + 1)
         yield call._replace(writes=_wholly(call.writes)) if is_fed else call
@@ -363,11 +363,7 @@ def _of_kb(words: Sequence[str]) -> Call:
         return Call(asked=("proposal",)) if shows else Call(forges=shown)
     if not rest:
         return Call()
-    named = _DECIDING.get(rest[0])
-    asks_help = {"-h", "--help"} & set(words)
-    if named is not None and not asks_help and (not named or set(named) & set(rest[1:])):
-        return Call(decides=shown)
-    if rest[0] == "write" and "--yes" in words:  # it says that a person has decided what goes out of force
+    if set(_DECIDING.get(rest[0], ())) & set(rest[1:]) or (rest[0] in _OVERRULING and "--yes" in words):
         return Call(decides=shown)
     return Call(asked=(rest[0],)) if rest[0] in _ASKING else Call()
 
