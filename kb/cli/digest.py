@@ -12,6 +12,7 @@ from kb.cli.ink import PLAIN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
+from kb.reading.quoting import TITLE_LIMIT, quoted
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -38,7 +39,7 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
     if as_json:
         print_json(_values(kb, found))
         return
-    title = say("{name} since {day}", name=kb.config.name, day=found.since)
+    title = say("{name} since {day}", name=quoted(kb.config.name, TITLE_LIMIT), day=found.since)
     click.echo("\n".join([kb.words(title), "", *lines(kb, found)]).rstrip("\n"))
 
 

@@ -87,7 +87,7 @@ def read_adr(text: str, path: str) -> Imported:
 
 
 _KEY_AND_TEXT = regex(
-    r"([A-Za-z][\w -]{0,40}):[ \t]+((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
+    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
 )
 """A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
 
@@ -230,7 +230,7 @@ def _heading_in_front(text: str) -> str:
 
 def _first_lines(text: str) -> str:
     """Return the first paragraph of a status section, comments left out."""
-    plain = re.sub(r"(?s)<!--.*?-->", "", text).strip()
+    plain = re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", text).strip()
     return re.split(r"\n[ \t]*\n", plain)[0].strip()
 
 
@@ -359,7 +359,7 @@ _MADR = frozenset(
 
 def _format(path: str, values: Mapping[str, Any], heading: str, found: Fields, rest: list[Part]) -> str:
     """Return the name of the form a file is written in; "plain" for a form of nobody's."""
-    headings = {re.sub(r"<!--.*?-->", "", part.heading).strip().lower() for part in rest}
+    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in rest}
     names = {section_meant(part.heading) for part in rest}
     if len(_MADR & headings) >= 2:
         return _madr(path, values, found, rest)

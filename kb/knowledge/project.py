@@ -26,6 +26,8 @@ _CLAIMS = "claims.json"
 """Name → identity of the projects that have written here and have no mark yet."""
 _KNOWN = "projects.json"
 """Folder and time of its git settings → scope: what has been found out before."""
+_SHORTEST_TOKEN = 16
+"""Characters below which the name of a folder is no token."""
 _PROTOCOL = regex(r"^[a-z+]+://")
 _USER = regex(r"^[^/]*@")
 
@@ -104,10 +106,19 @@ def _is_found_out(kb: KnowledgeBase, folder: str, scope: str) -> bool:
 
 
 def _name(kb: KnowledgeBase, home: str, own: str) -> str:
-    base = slugify(os.path.basename(home))
+    base = slugify(_without_secrets(kb, os.path.basename(home)))
     mark = sha256(own.encode()).hexdigest()
     names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
     return next((name for name in names if not (owners := list(_owners(kb, name))) or own in owners), names[-1])
+
+
+def _without_secrets(kb: KnowledgeBase, name: str) -> str:
+    """Return *name*, that of a folder, masked: it becomes that of a scope, and so stands in git."""
+    if len(name) < _SHORTEST_TOKEN:
+        return name
+    from kb.writing.redact import redact
+
+    return redact(name, kb.config.masking)[0]
 
 
 def _owners(kb: KnowledgeBase, name: str) -> Iterator[str]:

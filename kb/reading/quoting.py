@@ -25,7 +25,7 @@ PATH_LIMIT = 160
 """Characters of the path of a record."""
 
 _DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
-_TAG = regex(r"<(?=[A-Za-z/!?])")
+_TAG = regex(r"<(?=[A-Za-z/!?|])")
 _PIPE = regex(r"\\*\|")
 _NONE = frozenset(
     ["", "-", "–", "—", "/", "n/a", "na", "none", "nothing", "tbd", "无", "暂无", "不适用", "待定", "没有"]
@@ -132,7 +132,8 @@ def told(record: Record, untitled: str) -> Told:
     if order is None:
         return Told(record, record)
     warning = say(
-        "{id} {problem}: “{words}”; only its name is handed on", id=record.id, problem=order.problem, words=order.words
-    )
+        "{id} {problem}: “{words}”; only its name is handed on",
+        id=quoted(record.id, NAME_LIMIT), problem=order.problem, words=quoted(order.words, CELL_LIMIT),
+    )  # fmt: skip
     named = record._replace(title=untitled if title else record.title, tags=(), impact=(), sections=(), user="")
     return Told(record, named, warning)

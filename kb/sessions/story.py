@@ -18,7 +18,7 @@ _MOST = 0.6
 """The share of the words of a step that have to come back where it is done."""
 _CREATED = regex(r"#(\d{1,9})\b")
 _COMMIT = regex(
-    r"git commit\b[^\n]*?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
+    r"git commit\b[^\n]{0,400}?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
     r"[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)"
 )
 _SIGNATURE = regex(

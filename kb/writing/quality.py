@@ -68,6 +68,9 @@ _NUMBERING = regex(
 _QUESTION = regex(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
 
 
+_THIN = 4
+"""Characters of any sort that count as one at least: of a megabyte of brackets no letter could be counted."""
+
 LONG_TITLE = 120
 """Characters from which on a title is let through with a remark."""
 
@@ -145,7 +148,7 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
             ),
             say("say what holds from now on and why"),
         )
-    whole = sum(count_characters(text) for text in _texts(candidate).values())
+    whole = sum(max(count_characters(text), len(text) // _THIN) for text in _texts(candidate).values())
     if whole > config.body_max:
         yield Objection(
             "long-body",

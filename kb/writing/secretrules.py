@@ -162,7 +162,8 @@ TOKENS = (
     _at("airtable-token", "pat", _ALONE + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _in_run("zhipu-key", _ALONE + r"[0-9a-f]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9_])"),
     _in_run("service-token",
-            _ALONE + r"(?=[A-Za-z0-9_.~-]{15})(?:[A-Za-z0-9_-]++|[.~]++(?=[A-Za-z0-9_-]))++(?:=[0-9A-F]{8})?",
+            _ALONE
+            + r"(?=[A-Za-z0-9][A-Za-z0-9_.~-]{14})(?:[A-Za-z0-9_-]++|[.~]{1,3}(?=[A-Za-z0-9_-]))++(?:=[0-9A-F]{8})?",
             real.service),
     Rule("cut-token", ("…",), regex(_ALONE + r"[A-Za-z0-9_.+/=-]{9,700}(?=…)"), real.cut, before=720),
     _at("jwt", "eyj",

@@ -10,6 +10,7 @@ from kb.knowledge.names import REVIEWS
 from kb.knowledge.recall.hints import remember
 from kb.reading import handing
 from kb.reading.handing import Part, Row, Whole
+from kb.reading.quoting import PATH_LIMIT, TITLE_LIMIT, quoted
 from kb.record import LIVE, Record
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -56,9 +57,9 @@ def home(kb: KnowledgeBase, folder: str) -> Home:
     records = kb.records(Filter(statuses=tuple(LIVE)))
     scopes, kinds = Counter(record.scope for record in records), Counter(record.kind for record in records)
     return Home(
-        passage(kb.config.name),
-        kb.project(folder),
-        dict(sorted(scopes.items())),
+        quoted(kb.config.name, TITLE_LIMIT),
+        quoted(kb.project(folder), PATH_LIMIT),
+        {quoted(scope, PATH_LIMIT): number for scope, number in sorted(scopes.items())},
         {kind.name: kinds[kind.name] for kind in KINDS},
         len(kb.repository.refs(REVIEWS.rstrip("/"))),
     )
