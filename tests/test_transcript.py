@@ -139,8 +139,26 @@ def test_reading_goes_on_behind_the_cursor() -> None:
 
 def test_unknown_types_are_counted_and_known_ones_are_not() -> None:
     transcript = read(lines({"type": "novel"}, {"type": "novel"}, {"type": 3}, {"type": "progress"}, user("x y z")))
-    assert transcript.unknown == {"novel": 2, "?": 1}
+    assert transcript.unknown == {"novel": 2, "?": 1} and transcript.unread == {}
     assert transcript.skipped == ()
+
+
+WITH_TEXT = [
+    {"type": "novel", "message": {"role": "assistant", "content": [{"type": "text", "text": "Keys are in a table"}]}},
+    {"type": "novel", "text": "决定使用表"}, {"type": "novel", "content": "what was said here"},
+    {"type": "new_thing", "payload": {"message": "We keep the keys in a table"}},
+]  # fmt: skip
+WITHOUT = [
+    {"type": "novel", "message": {"content": []}}, {"type": "novel", "tools": ["Read"]},
+    {"type": "new_thing", "payload": {"total": 3, "model": "a"}}, {"type": "novel", "uuid": "a b c d"},
+    {"type": "api-request-blob", "message": {"content": "a b c"}},
+    {"type": "tools-used", "tools": ["Read"]}, {"type": "atis-latch", "atis": ""},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("record", [*WITH_TEXT, *WITHOUT])
+def test_only_what_carries_a_text_was_left_unread(record: dict[str, object]) -> None:
+    assert sum(read(lines(record)).unread.values()) == (record in WITH_TEXT)
 
 
 def test_compactions_are_remembered() -> None:

@@ -29,7 +29,8 @@ DELEGATED = "delegated"
 KNOWN_TYPES = frozenset({
     "user", "assistant", "system", "progress", "file-history-snapshot", "file-history-delta", "queue-operation",
     "summary", "attachment", "ai-title", "custom-title", "last-prompt", "mode", "permission-mode", "agent-name",
-    "pr-link", "frame-link", "worktree-state", "fork-context-ref", "started", "result",
+    "pr-link", "frame-link", "worktree-state", "fork-context-ref", "started", "result", "tools-used", "atis-latch",
+    "api-request", "api-request-shape", "api-request-blob",
 })  # fmt: skip
 """Record types seen in the field that need no counting as unknown."""
 
@@ -83,6 +84,8 @@ class Transcript(NamedTuple):
     skipped: tuple[Skipped, ...] = ()
     unknown: Mapping[str, int] = {}
     """How often each record type occurs that this reader does not know."""
+    unread: Mapping[str, int] = {}
+    """How many of these carry a text, of which nothing was read; the others tell only of the session itself."""
     session_id: str = ""
     cwd: str = ""
     branch: str = ""
@@ -109,11 +112,14 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
     records, skipped, whole = _found(data, max(after_line, 0))
     messages: list[Message] = []
     unknown: dict[str, int] = {}
+    unread: dict[str, int] = {}
     for number, record in records:
         kind = record.get("type")
         if not isinstance(kind, str) or kind not in KNOWN_TYPES:
             name = kind[:60] if isinstance(kind, str) else "?"
             unknown[name] = unknown.get(name, 0) + 1
+            if record.get(foreign.UNREAD) or foreign.carries_text(record):
+                unread[name] = unread.get(name, 0) + 1
         try:
             messages += messages_of(record, number)
         except _Broken as broken:
@@ -123,6 +129,7 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
         messages=tuple(messages),
         skipped=tuple(sorted(skipped, key=lambda skip: skip.line)),
         unknown=unknown,
+        unread=unread,
         session_id=_first(records, "sessionId"),
         cwd=_first(records, "cwd"),
         branch=_first(records, "gitBranch"),

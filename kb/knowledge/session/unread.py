@@ -16,8 +16,8 @@ _LOOKED_AT = 8_000_000
 
 
 def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, int], int]:
-    """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that kb
-    does not know, each with its number, and how many lines are no records."""
+    """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that
+    carry a text and that kb does not know, each with its number, and how many lines are no records."""
     unknown: dict[str, int] = {}
     looked = skipped = 0
     for heard in running.heard_of(kb)[:most]:
@@ -27,6 +27,6 @@ def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, in
             continue
         looked += 1
         skipped += sum(1 < skip.line <= found.lines for skip in found.skipped)
-        for kind, times in found.unknown.items():
+        for kind, times in found.unread.items():
             unknown[kind] = unknown.get(kind, 0) + times
     return looked, unknown, skipped

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 FORMATS: tuple[ModuleType, ...] = (codex, copilot, cursor, gemini, opencode)
 HOST = "kb-host"
 """The key under which a translated record names its host."""
+UNREAD = "kb-unread"
+"""The key under which a record that a format does not know says that it carries a text."""
+_TEXTS = ("text", "content", "message", "prompt", "summary", "payload", "data", "parts", "info", "blocks")
+"""Keys under which hosts write what was said."""
+_LEAST_WORDS = 3
+_DEEPEST = 5
 _OWN = ("uuid", "parentUuid", "isSidechain")
 """Keys that stand in most records of Claude Code and in no other."""
 
@@ -28,8 +34,25 @@ def records(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     if not any(key in record for key in _OWN):
         for one in FORMATS:
             if one.is_one(record):
-                return [{**made, HOST: one.NAME} for made in one.translated(record)]
+                return [_with_host(made, one.NAME, record) for made in one.translated(record)]
     return [record]
+
+
+def _with_host(made: Mapping[str, Any], name: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a format *made* of *record* with its host's *name*; one it does not know is "NAME type"."""
+    is_unknown = str(made.get("type")).startswith(f"{name} ")
+    return {**made, HOST: name, **({UNREAD: True} if is_unknown and carries_text(record) else {})}
+
+
+def carries_text(value: object, depth: int = 0) -> bool:
+    """Return whether *value*, a record, says something in words where hosts write what was said."""
+    if isinstance(value, str):
+        return len(value.split()) >= _LEAST_WORDS or any(letter >= "\u2e80" for letter in value)
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, list):
+        return any(carries_text(one, depth + 1) for one in value if isinstance(one, dict | list) or depth > 1)
+    return isinstance(value, dict) and any(carries_text(value[key], depth + 1) for key in _TEXTS if key in value)
 
 
 def whole(data: bytes) -> list[dict[str, Any]] | None:
