@@ -909,6 +909,13 @@ DOORS: dict[str, str] = {
     ),
     "{n} lines run: {lines}": "运行了 {n} 行：{lines}",
     "records in the sessions of late that kb does not know: {names}": "最近的会话中有 kb 不认识的记录：{names}",
+    "claude has kb's plugin: {path}": "claude 使用 kb 的插件：{path}",
+    "claude has kb's plugin ({path}) and hooks in its settings: every event comes twice": (
+        "claude 既有 kb 的插件（{path}），设置里又有钩子：每个事件都会处理两次"
+    ),
+    "keep one of them: kb hooks uninstall claude, or /plugin uninstall kb": (
+        "保留其一：kb hooks uninstall claude，或 /plugin uninstall kb"
+    ),
     "no hooks are installed; known hosts: {hosts}": "没有安装钩子；已知的宿主：{hosts}",
     "set hooks = true under [features] there": "请在该文件的 [features] 下设置 hooks = true",
     "{line} prints what is no JSON object": "{line} 的输出不是 JSON 对象",

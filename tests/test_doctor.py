@@ -14,7 +14,7 @@ from conftest import DAY, git
 from talk import ZH, transcript
 
 from kb import doctor, settingsfile
-from kb.hosts import claude, events, install
+from kb.hosts import claude, events, install, plugin
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.session.running import Job, leave
@@ -285,6 +285,45 @@ def test_what_sessions_left_long_ago_is_cleared(filled: Path, environment: dict[
 
 
 # -- hooks -----------------------------------------------------------------------------------------
+
+
+def plug(environment: dict[str, str], *, enabled: bool = True) -> None:
+    """Leave what Claude Code leaves after /plugin install kb@kb-tools."""
+    folder = Path(environment["HOME"], ".claude")
+    place = folder / "plugins" / "cache" / "kb-tools" / "kb" / "1"
+    for path, text in plugin.claude_files("kb-hook", install.WORDS).items():
+        target = place / path.removeprefix("kb/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    known = {"version": 2, "plugins": {"kb@kb-tools": [{"scope": "user", "installPath": str(place)}]}}
+    (folder / "plugins" / "installed_plugins.json").write_text(json.dumps(known))
+    settings = folder / "settings.json"
+    kept = json.loads(settings.read_text()) if settings.exists() else {}
+    settings.write_text(json.dumps({**kept, "enabledPlugins": {"kb@kb-tools": enabled}}))
+
+
+def test_a_plugin_is_seen_and_not_advised_to_be_doubled(
+    filled: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    plug(environment)
+    outcome = examined(filled, environment)["hooks"]
+    assert outcome.state == doctor.OK and "plugin" in str(outcome.said)
+    plug(environment, enabled=False)
+    assert examined(filled, environment)["hooks"].state == doctor.NOTE
+    put_hooks(environment, program(tmp_path, "exit 0"))
+    assert "plugin" not in str(examined(filled, environment)["hooks"].said)
+    plug(environment)
+    outcome = examined(filled, environment)["hooks"]
+    assert outcome.state == doctor.NOTE and "twice" in str(outcome.said)
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", "[]", '{"plugins": [1]}', '{"plugins": {"kb@kb-tools": [{"installPath": 7}]}}']
+)
+def test_a_damaged_list_of_plugins_has_none(filled: Path, environment: dict[str, str], damage: str) -> None:
+    plug(environment)
+    Path(environment["HOME"], ".claude", "plugins", "installed_plugins.json").write_text(damage)
+    assert "no hooks are installed" in str(examined(filled, environment)["hooks"].said)
 
 
 def test_hooks_that_are_not_there_or_not_whole(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:

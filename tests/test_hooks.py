@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -163,6 +164,16 @@ def test_a_sub_agent_is_told_by_its_role_and_task(host: Host, tmp_path: Path) ->
     assert "FastAPI" in told.context and "Sanitizer" not in told.context
     for agent_type in ("general-purpose", "耳", ""):
         assert host.send("subagent-start", "s2", str(parent), agent_type=agent_type, **more).output == {}
+
+
+def test_a_path_is_named_as_the_agent_opens_it(host: Host, tmp_path: Path) -> None:
+    told = host.send("stop", "s1", transcript(tmp_path / "t.jsonl", EN), stop_hook_active=False).output["systemMessage"]
+    asked = host.send("user-prompt", "s2", prompt="Why do responses go through the Sanitizer module?").context
+    for text in (told, asked):
+        [path] = re.findall(r"\((\S+\.md)\)", text)
+        assert os.path.isabs(path) and os.path.isfile(path)
+    prompt, folder = "Why do responses go through the Sanitizer module?", str(host.root)
+    assert "(content/anchors/" in host.kb().answer_to_prompt(prompt, project="project/work", folder=folder)
 
 
 def test_what_is_written_is_told(host: Host, tmp_path: Path) -> None:

@@ -164,12 +164,14 @@ def run(*words: str) -> tuple[int, str, str]:
 def test_the_plugin_is_a_marketplace_of_one(tmp_path: Path) -> None:
     folder = tmp_path / "plugin"
     code, out, _ = run("plugin", "--out", str(folder), "--mcp")
-    assert code == 0 and len(out.splitlines()) == 4
+    assert code == 0 and len(out.splitlines()) == 5
     market = json.loads((folder / ".claude-plugin" / "marketplace.json").read_text())
     (offered,) = market["plugins"]
     place = folder / offered["source"]
     about = json.loads((place / ".claude-plugin" / "plugin.json").read_text())
     assert about["name"] == offered["name"] == "kb" and about["version"] == offered["version"]
+    assert about["author"]["name"] and market["description"], "what `claude plugin validate --strict` asks for"
+    assert len((place / "README.md").read_text().split()) >= 40
     hooks = json.loads((place / "hooks" / "hooks.json").read_text())["hooks"]
     assert set(hooks) == set(claude.TIMEOUTS)
     for event, (group,) in hooks.items():

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
-from kb.hosts import EVENTS, HOSTS, codextrust, install
+from kb.hosts import EVENTS, HOSTS, codextrust, install, plugin
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.session.unread import unknown_records
@@ -76,6 +76,12 @@ def hooks(place: Place) -> Found:
     found: dict[str, set[str]] = {}
     for host, _, hook in _installed(place):
         found.setdefault(host, set()).add(hook.event)
+    plugged = plugin.installed_in_claude(place.folder, place.environment)
+    if plugged and "claude" in found:
+        said = say("claude has kb's plugin ({path}) and hooks in its settings: every event comes twice", path=plugged)
+        return Found(NOTE, said, say("keep one of them: kb hooks uninstall claude, or /plugin uninstall kb"))
+    if plugged and not found:
+        return Found(OK, say("claude has kb's plugin: {path}", path=plugged))
     if not found:
         return Found(NOTE, say("no hooks are installed; known hosts: {hosts}", hosts=", ".join(HOSTS)))
     for host, events in found.items():
@@ -89,7 +95,7 @@ def hooks(place: Place) -> Found:
         said = say("codex does not run kb's hooks at {events}: they are not trusted, or changed since",
                    events=", ".join(untrusted))  # fmt: skip
         return Found(NOTE, said, say("start codex and trust them where it says that hooks need review"))
-    return Found(OK, say("installed for {hosts}", hosts=", ".join(found)))
+    return Found(OK, say("installed for {hosts}", hosts=", ".join([*found, *(["claude (plugin)"] if plugged else [])])))
 
 
 def _untrusted_in_codex(place: Place) -> list[str]:

@@ -15,6 +15,7 @@ from kb.hosts.quick import SPAWNS
 from kb.hosts.watch import may_write
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.lookup import name_of
+from kb.knowledge.names import openable
 from kb.prompts import persons_words
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -96,7 +97,7 @@ def session_start(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     project = kb.project(_text(payload, "cwd"))
     session, source = _text(payload, "session_id"), _text(payload, "source")
     told = kb.start_of_session(session, source=source, project=project)
-    return Decision(context=told, message=report(kb, landed))
+    return Decision(context=told, message=report(kb, landed, _text(payload, "cwd")))
 
 
 def user_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -127,7 +128,7 @@ def _lit_at_prompt(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
 def _records_on(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     project = kb.project(_text(payload, "cwd"))
-    told = kb.answer_to_prompt(_text(payload, "prompt"), project=project)
+    told = kb.answer_to_prompt(_text(payload, "prompt"), project=project, folder=_text(payload, "cwd"))
     if told:
         from kb.knowledge.guard.log import READ, Log
 
@@ -142,7 +143,7 @@ def _begun(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     session = _text(payload, "session_id")
     if not session or payload.get("agent_id"):  # a sub-agent's prompt is an agent's word
         return Decision()
-    told = begin(kb, session, _text(payload, "prompt"), _text(payload, "prompt_id"))
+    told = begin(kb, session, _text(payload, "prompt"), _text(payload, "prompt_id"), _text(payload, "cwd"))
     return Decision(context=told.context, message=told.message) if told else Decision()
 
 
@@ -182,7 +183,7 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
         return Decision()
     is_archived = "red" in put_out(kb, _text(payload, "session_id"))
     saved = kb.save_session(path, archive=not is_archived, **_session(payload)._asdict())
-    return Decision(context=saved.compact, message=report(kb, saved.verdicts))
+    return Decision(context=saved.compact, message=report(kb, saved.verdicts, _text(payload, "cwd")))
 
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -199,7 +200,7 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     verdicts = saved.verdicts if saved else ()
     lit = None if agent or not usable else _light(kb, payload, heard=False)
     asked = "" if agent else _proposed(kb, payload, verdicts)
-    told = (changed.message, report(kb, verdicts), lit.message if lit else "", asked)
+    told = (changed.message, report(kb, verdicts, _text(payload, "cwd")), lit.message if lit else "", asked)
     return Decision(message="\n".join(filter(None, told)))
 
 
@@ -374,13 +375,13 @@ def _keep_for_later(payload: Mapping[str, Any], root: str) -> None:
         print(f"kb-hook: not even the spool can be written: {error}", file=sys.stderr)
 
 
-def report(kb: KnowledgeBase, verdicts: Iterable[Verdict]) -> str:
+def report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = "") -> str:
     """Return what a person is told of *verdicts*: what was written and how it is undone; "" for nothing."""
     rows = []
     for verdict in verdicts:
         if verdict.verdict not in _TOLD:
             continue
-        name = name_of(kb, verdict)
+        name, path = name_of(kb, verdict), openable(kb.root, verdict.path, folder)
         if verdict.branch:
             said = say(
                 "kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}",
@@ -389,10 +390,10 @@ def report(kb: KnowledgeBase, verdicts: Iterable[Verdict]) -> str:
         elif verdict.verdict == "created":
             said = say(
                 "kb: new: [{id}] {title} ({path}); undo it: kb rm {id}",
-                id=name, title=verdict.title, path=verdict.path,
+                id=name, title=verdict.title, path=path,
             )  # fmt: skip
         else:
-            said = say("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=verdict.path)
+            said = say("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=path)
         rows.append(kb.words(said))
     return "\n".join(rows)
 

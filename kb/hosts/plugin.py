@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 SOURCE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates", "hosts", "opencode.js")
 _FIRST = "// kb's plugin for opencode."
 _PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
+_MARKETPLACE = "kb-tools"
+_README = """# kb for Claude Code
+
+kb keeps what a team and its coding agents decided: decisions, constraints, interfaces, pitfalls and patterns, as
+markdown records in git. This plugin connects Claude Code to it.
+
+- At the start of a session it tells what always holds, and after a compaction what the session was about.
+- At a prompt it names the few records the prompt is about; mostly none.
+- Before a file is written it says which constraints hold for it, and keeps agents from editing records by hand.
+- At the end of a turn it writes what was decided, and asks you about what you said in passing.
+
+It calls `kb-hook`, which has to be on the `PATH`, and does nothing in folders that belong to no knowledge base. Make
+one with `kb init`; look whether all is well with `kb doctor`. Use this plugin or `kb hooks install claude`, not both.
+"""
 _ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
 
 
@@ -66,7 +80,9 @@ def opencode_calls(path: str) -> tuple[str, Mapping[str, int]]:
 
 def claude_files(program: str, words: Mapping[str, str], *, mcp: bool = False) -> dict[str, str]:
     """Return a marketplace with kb as its one plugin, by paths within its folder; *words* are those of the events."""
-    about: dict[str, Any] = {"name": "kb", "version": __version__, "description": _ABOUT}
+    about: dict[str, Any] = {
+        "name": "kb", "version": __version__, "description": _ABOUT, "author": {"name": "the kb project"},
+    }  # fmt: skip
     hooks = {
         event: [
             {
@@ -78,14 +94,48 @@ def claude_files(program: str, words: Mapping[str, str], *, mcp: bool = False) -
     }
     files = {
         ".claude-plugin/marketplace.json": {
-            "name": "kb-tools", "owner": {"name": "kb"}, "plugins": [{**about, "source": "./kb"}],
+            "name": _MARKETPLACE, "owner": {"name": "the kb project"}, "metadata": {"description": _ABOUT},
+            "description": _ABOUT, "plugins": [{**about, "source": "./kb"}],
         },
         "kb/.claude-plugin/plugin.json": {**about, "license": "MIT", "keywords": ["adr", "knowledge-base", "memory"]},
         "kb/hooks/hooks.json": {"description": _ABOUT, "hooks": hooks},
     }  # fmt: skip
     if mcp:
         files["kb/.mcp.json"] = {"mcpServers": {"kb": {"command": "kb", "args": ["mcp"]}}}
-    return {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in files.items()}
+    written = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in files.items()}
+    return {**written, "kb/README.md": _README}
+
+
+def installed_in_claude(folder: str, environment: Mapping[str, str]) -> str:
+    """Return where the plugin of kb is that Claude Code uses in *folder*; "" where it uses none."""
+    user = claude.settings_file("", environment)
+    files = [user]
+    if folder:
+        project = claude.settings_file(folder, environment)
+        files += [project, os.path.join(os.path.dirname(project), "settings.local.json")]
+    enabled: dict[str, object] = {}
+    for path in files:
+        found = _json(path).get("enabledPlugins")
+        enabled |= found if isinstance(found, dict) else {}
+    known = _json(os.path.join(os.path.dirname(user), "plugins", "installed_plugins.json")).get("plugins")
+    for name, installs in known.items() if isinstance(known, dict) else ():
+        if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
+            paths = [one.get("installPath") for one in installs if isinstance(one, dict)]
+            if place := next((path for path in paths if isinstance(path, str) and _calls_kb(path)), ""):
+                return place
+    return ""
+
+
+def _calls_kb(folder: str) -> bool:
+    return b"kb-hook" in (content(os.path.join(folder, "hooks", "hooks.json")) or b"")
+
+
+def _json(path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(content(path) or b"{}")
+    except (ValueError, RecursionError, OSError, BadInput):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def write_folder(folder: str, files: Mapping[str, str]) -> list[str]:

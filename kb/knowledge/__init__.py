@@ -398,11 +398,11 @@ class KnowledgeBase:
 
         return hint_for_avatar(self, avatar, task, project=project, quiet=quiet)
 
-    def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL) -> str:
-        """Return what a prompt should be told, or "" when nothing is relevant."""
+    def answer_to_prompt(self, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
+        """Return what a prompt in *folder* should be told, or "" when nothing is relevant."""
         from kb.knowledge.recall.hints import answer_to_prompt
 
-        return answer_to_prompt(self, prompt, project=project)
+        return answer_to_prompt(self, prompt, project=project, folder=folder)
 
     def start_of_session(self, session: str, *, source: str, project: str = GLOBAL) -> str:
         """Return what a session that starts is told; after a compaction (*source* "compact") its compact form."""

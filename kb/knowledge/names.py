@@ -22,6 +22,13 @@ REJECTED = "refs/kb/rejected/"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
+def openable(root: str, path: str, folder: str) -> str:
+    """Return *path*, relative to the knowledge base at *root*, as it is opened from *folder*: absolute elsewhere."""
+    if not path or not folder or os.path.realpath(folder) == os.path.realpath(root):
+        return path
+    return os.path.join(root, *path.split("/"))
+
+
 def folder_of(scope: str, top: str = "anchors") -> str:
     """Return the folder, relative to the root, that keeps the records of *scope*."""
     return f"{CONTENT}/{top}/" + (GLOBAL if scope == GLOBAL else "projects/" + scope.removeprefix("project/"))

@@ -22,6 +22,7 @@ from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
 from kb.knowledge.guard.turns import FOLDER
 from kb.knowledge.lookup import name_of
+from kb.knowledge.names import openable
 from kb.knowledge.privacy import is_shared
 from kb.knowledge.write import inbox
 from kb.reading.quoting import quoted
@@ -205,8 +206,8 @@ class Told(NamedTuple):
     message: str = ""
 
 
-def answered(kb: KnowledgeBase, session: str, said: rules.Answer) -> Told:
-    """Do what a person has *said* of the proposals of a session."""
+def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = "") -> Told:
+    """Do what a person has *said*, in *folder*, of the proposals of a session."""
     pending = [one for one in everything(kb) if one.status == PENDING and one.session == session]
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
@@ -223,7 +224,7 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer) -> Told:
     verdicts = [confirm(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)
     told = say("kb: the person confirmed; this was written:") if is_written else say("kb: this was not written:")
-    text = "\n".join((kb.words(told), *(_outcome(kb, verdict) for verdict in verdicts)))
+    text = "\n".join((kb.words(told), *(_outcome(kb, verdict, folder) for verdict in verdicts)))
     return Told(text, text)
 
 
@@ -272,8 +273,8 @@ def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal
 _ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
-def _outcome(kb: KnowledgeBase, verdict: Verdict) -> str:
-    where = f" ({verdict.path})" if verdict.path else ""
+def _outcome(kb: KnowledgeBase, verdict: Verdict, folder: str) -> str:
+    where = f" ({openable(kb.root, verdict.path, folder)})" if verdict.path else ""
     if verdict.verdict == "refused":
         where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
     return f"  {verdict.verdict}: [{name_of(kb, verdict)}] {quoted(verdict.title, kb.config.title_max)}{where}"

@@ -21,8 +21,8 @@ FOLDER = "proposals"
 """Where in the state folder the proposals are kept."""
 
 
-def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "") -> Told | None:
-    """Begin the turn of a person's *prompt*, which the host calls *name*, and do what it says of what is proposed."""
+def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "", folder: str = "") -> Told | None:
+    """Begin the turn of a person's *prompt* in *folder*, named *name* by the host; do what it says of proposals."""
     log = Log(kb, session)
     owed = "\n".join(log.here(OWED))
     log.begin(name)
@@ -32,7 +32,7 @@ def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "") -> Told 
         return None
     from kb.knowledge.proposals import Told, answered
 
-    told = (answered(kb, session, said) if said is not None else None) or Told()
+    told = (answered(kb, session, said, folder) if said is not None else None) or Told()
     return told._replace(context="\n".join(filter(None, (owed, told.context))))
 
 

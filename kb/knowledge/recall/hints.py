@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from kb.kinds import KINDS
 from kb.knowledge.lookup import named_for
-from kb.knowledge.names import TREE
+from kb.knowledge.names import TREE, openable
 from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
 from kb.reading.hints import Hint
@@ -84,9 +84,13 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
     return hints.framed(text, kb.config) if quiet else text
 
 
-def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL) -> str:
-    """Return the few records that *prompt* is really about, framed as quoted data; mostly ""."""
-    about = _current(kb, lambda: _about(kb, prompt, project))
+def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
+    """Return the few records that *prompt* is really about, framed as quoted data; mostly "".
+
+    Their files are named as they are opened from *folder*.
+    """
+    found = _current(kb, lambda: _about(kb, prompt, project))
+    about = [record._replace(path=openable(kb.root, record.path, folder)) for record in found]
     written = hints.prompt_hint(named_for(kb.index, about, project), kb.config)
     remember(kb, "prompt", written.shown)
     return written.text
