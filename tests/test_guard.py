@@ -542,6 +542,25 @@ def test_no_tool_writes_a_record_and_reading_stays_free(table: Work) -> None:
         assert table.bash(table.spelled(command)) == Decision(), command
 
 
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("mcp__jetbrains__replace_text_in_file", {"pathInProject": "@"}), ("mcp__github__push_files", {"files": ["@"]}),
+     ("mcp__fs__write", {"output": "@"}), ("mcp__fs__write", {"dest": "@"}), ("mcp__fs__write", {"filePaths": ["@"]}),
+     ("mcp__fs__write", {"files": {"@": "x"}}), ("mcp__fs__write_files", {"operations": [{"path": "@"}]}),
+     ("mcp__fs__write_text", {"uri": "file://%"}), ("mcp__fs__fs", {"action": "write", "path": "@"}),
+     ("mcp__desktop-commander__start_process", {"command": "sed -i s/a/b/ @"}),
+     ("mcp_fs_write_file", {"path": "@"}), ("PowerShell", {"command": "Set-Content -Path @ -Value x"}),
+     ("PowerShell", {"command": "'x' | Out-File @"}), ("PowerShell", {"command": "Remove-Item -Recurse @"})],
+)  # fmt: skip
+def test_a_record_is_seen_under_whatever_key_and_in_whatever_spelling(
+    table: Work, tool: str, given: dict[str, Any]
+) -> None:
+    table.mode = "off"
+    path = str(table.record)
+    spelled = json.loads(json.dumps(given).replace("@", path).replace("%", path.replace("anchors", "%61nchors")))
+    assert table.call(tool, **spelled).permission == DENY
+
+
 def test_no_pattern_makes_the_guard_walk_the_whole_disk(table: Work) -> None:
     table.mode = "off"
     with within(2):

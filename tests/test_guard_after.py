@@ -138,6 +138,16 @@ def test_a_file_that_an_agent_has_made_among_records_goes_and_is_kept(blocked: A
     assert git(blocked.folder, "show", f"{blocked.branches()[0]}:content/anchors/global/D002-new.md") == "new\n"
 
 
+def test_a_secret_stays_off_the_branch_and_the_whole_text_in_the_clone(blocked: Agent) -> None:
+    token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    said = blocked.does(f"for f in $(git ls-files content | grep D001); do echo 'key {token}' >> $f; done")
+    [branch] = blocked.branches()
+    path = blocked.record.relative_to(blocked.folder)
+    assert token not in git(blocked.folder, "show", f"{branch}:{path}")
+    [kept] = git(blocked.folder, "for-each-ref", "--format=%(refname)", "refs/kb/kept").split()
+    assert kept in said.context and token in git(blocked.folder, "show", f"{kept}:{path}")
+
+
 def test_a_persons_uncommitted_text_is_what_is_put_back(blocked: Agent) -> None:
     blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
     mine = blocked.text()

@@ -129,12 +129,12 @@ def _answered(
 def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> Said:
     """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
-    others = [change for change in changes if os.path.isabs(change.path)]
+    others = [one for one in changes if os.path.isabs(one.path) or _masked(kb, one.data) != one.data]
     branch = _branch(kb, caller, seen, inside) if inside else ""
     ref = keep(kb, {_name(change): change.data for change in others}) if others else ""
     lost = [change.path for change in changes if not _put_back(kb, change)]
     _unstage(kb, inside)
-    where = branch or ref
+    where = ", ".join(filter(None, (branch, ref)))
     if lost:
         return say(
             "kb: {paths} changed outside kb, and cannot be put back; this version is kept as {ref}. Ask the person.",
@@ -165,6 +165,7 @@ def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Cha
         "Kb-Op": "review", "Kb-Session": caller.session, "Kb-Host": caller.host,
         "Kb-Uid": record.uid if record else "", "Kb-Path": first.path, "Kb-Against": ",".join(dict.fromkeys(against)),
     }  # fmt: skip
+    masked = {change.path: _masked(kb, change.data) for change in changes}
     paths = [change.path for change in changes]
     reason = kb.words(say("An agent changed {paths} outside kb; the files were put back.", paths=_listed(paths)))
     words = message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
@@ -174,9 +175,19 @@ def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Cha
         while repository.ref(f"refs/heads/{branch}"):
             number += 1
             branch = f"{stem}-{number}"
-        commit = repository.build(tip, {change.path: change.data for change in changes}, words, stage=stage)
+        commit = repository.build(tip, masked, words, stage=stage)
         repository.publish([Move(f"refs/heads/{branch}", commit, "")], "kb: changed outside kb")
     return branch
+
+
+def _masked(kb: KnowledgeBase, data: bytes | None) -> bytes | None:
+    """Return *data* without secrets: a review branch goes to the remote with the next sync."""
+    from kb.writing.redact import redact
+
+    try:
+        return redact(data.decode(), kb.config.masking)[0].encode() if data else data
+    except UnicodeDecodeError:
+        return data
 
 
 def _record(kb: KnowledgeBase, change: Change) -> Record | None:
