@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults bench-guard docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-mcp bench-faults bench-guard bench-storm docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench-mcp   ask kb mcp with the TypeScript SDK; needs node and npm"
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
 	@echo "make bench-guard   let commands of agents loose on records: stopped before, found after, or harmless"
+	@echo "make bench-storm    writers, kills and a person at git in clones of many shapes; SEEDS=1-20"
 	@echo "make docs   write the generated parts of docs/ anew"
 
 $(VENV)/.ready: pyproject.toml
@@ -72,6 +73,10 @@ bench-faults: $(VENV)/.ready
 
 bench-guard: $(VENV)/.ready
 	$(RUN)/python -m bench.guard
+
+bench-storm: $(VENV)/.ready
+	$(RUN)/python -m bench.storm --seeds $(or $(SEEDS),1)
+	$(RUN)/python -m bench.team --seeds $(or $(SEEDS),1)
 
 docs: $(VENV)/.ready
 	$(RUN)/python -m docs.generate

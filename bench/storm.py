@@ -1,0 +1,205 @@
+"""Storms: writers of every door, SIGKILL and SIGSTOP, a person at git, in clones of many shapes; then an audit.
+
+    python -m bench.storm [--seeds 1-20] [--shapes plain,worktree,…] [--seconds 8] [--writers 6] [--calm]
+
+What is random follows from the seed, the order of events from the machine as well: a seed that found something is run
+again a few times. *--calm* kills nobody. The audit looks for records that were acknowledged and are gone, or are there
+twice, for numbers given out twice, for a person's files in commits of kb's or nowhere, for records that git's index
+lacks, and asks git, `kb check` and `kb doctor`.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bench.faultcases import decision, git
+from bench.stormacts import Storm
+from bench.stormworld import SHAPES, built, environment
+from kb import doctor
+from kb.candidate import as_json
+from kb.knowledge import KnowledgeBase
+
+_ACKNOWLEDGED = frozenset({"created", "appended", "updated", "held", "conflict"})
+_TITLE = re.compile(r"^title: [\"']?(.*?)[\"']?\r?$", re.M)
+_NUMBER = re.compile(r"content/anchors/(.*)/([A-Z]+[0-9]+)-")
+_LONG_AGO = 7_200
+"""Seconds: so old are locks made that dead processes left, for the doctor not to wait a minute."""
+
+
+def storm(folder: Path, seed: int, shape: str, *, seconds: float, writers: int, calm: bool) -> tuple[Storm, list[str]]:
+    """Run one storm in *folder*, which is empty, and return it with what was wrong afterwards."""
+    os.environ.clear()
+    os.environ.update(environment(folder, _OUTER))
+    running = Storm(built(folder, shape), seed, dict(os.environ))
+    threads = [threading.Thread(target=running.write, args=(number,)) for number in range(writers)]
+    threads += [threading.Thread(target=running.work)]
+    threads += [] if calm else [threading.Thread(target=running.kill)]
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds)
+    running.over.set()
+    for thread in threads:
+        thread.join()
+    return running, [*running.trouble, *_audit(running)]
+
+
+_OUTER: Mapping[str, str] = dict(os.environ)
+
+
+# -- the audit ---------------------------------------------------------------------------------------
+
+
+def _audit(running: Storm) -> Iterator[str]:
+    """Let everything come to rest, and yield what is wrong then."""
+    place, second = running.world.place, running.world.second
+    yield from _at_rest(running)
+    for clone in (place, second):
+        yield from bad_refs(clone)
+        yield from _foreign_files(clone)
+    yield from _lost(running)
+    yield from _lost_files(running)
+    rows = git(place, "diff", "--cached", "--name-status", "--", "content").splitlines()
+    yield from (f"git's index lacks {row}" for row in rows if row.startswith("D"))
+    for clone in (place, second):
+        fsck = subprocess.run(["git", "fsck", "--strict", "--no-dangling"], cwd=clone, capture_output=True, text=True)
+        yield from (f"fsck: {row}" for row in fsck.stderr.splitlines() if "notice:" not in row)
+        with KnowledgeBase.at(str(clone)) as kb:
+            yield from (
+                f"check: {found}" for found in kb.check() if found.severity == "error" and found.rule != "branch-id"
+            )
+        outcomes = doctor.examine(str(clone), str(clone), os.environ)
+        yield from (f"doctor: {one.name}: {one.said}" for one in outcomes if one.state == doctor.FAILED)
+
+
+def _at_rest(running: Storm) -> Iterator[str]:
+    """Go home to main, take away old locks as a person would, and let what was spooled land."""
+    for clone in (running.world.place, running.world.second):
+        _grow_old_locks(clone)
+        doctor.examine(str(clone), str(clone), os.environ, fix=True)
+    if not running.git("branch", "--show-current").stdout.startswith("main"):
+        running.git("commit", "-qam", "Put down")
+        running.git("switch", "-q", "main")
+    for number, clone in enumerate((running.world.place, running.world.second)):
+        for attempt in range(4):
+            last = as_json(decision(attempt, title=f"Come to rest {number}-{attempt}", claims={}))
+            words = [str(Path(sys.executable).parent / "kb-hook"), "write"]
+            done = subprocess.run(words, cwd=clone, input=json.dumps(last).encode(), capture_output=True, check=False)
+        with KnowledgeBase.at(str(clone)) as kb:
+            yield from (f"still spooled: {path} {done.stdout.decode()[:300]}" for path in kb.state.spooled())
+
+
+def _grow_old_locks(clone: Path) -> None:
+    shared = git(clone, "rev-parse", "--path-format=absolute", "--git-common-dir").strip()
+    own = git(clone, "rev-parse", "--absolute-git-dir").strip()
+    for folder in {shared, own}:
+        for path in Path(folder).rglob("*.lock"):
+            os.utime(path, (time.time() - _LONG_AGO,) * 2)
+
+
+def _refs(clone: Path) -> list[str]:
+    return git(clone, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/kb/inbox", "refs/kb/rejected").split()
+
+
+def texts_of(clone: Path, ref: str) -> dict[str, str]:
+    """Return path and text of the files of kb's in *ref*."""
+    rows = [row.split("\t", 1) for row in git(clone, "ls-tree", "-r", "-z", ref).split("\0") if row]
+    found = {path: meta.split()[2] for meta, path in rows if path.startswith("content/") or "inbox" in ref}
+    done = subprocess.run(
+        ["git", "cat-file", "--batch"], cwd=clone, input="".join(f"{oid}\n" for oid in found.values()).encode(),
+        capture_output=True, check=True,
+    )  # fmt: skip
+    texts: dict[str, str] = {}
+    at = 0
+    for path in found:
+        end = done.stdout.index(b"\n", at)
+        size = int(done.stdout[at:end].split()[-1])
+        texts[path] = done.stdout[end + 1 : end + 1 + size].decode("utf-8", "replace")
+        at = end + 2 + size
+    return texts
+
+
+def bad_refs(clone: Path) -> Iterator[str]:
+    """Yield the titles and the numbers that a branch has twice."""
+    for ref in _refs(clone):
+        texts = {path: text for path, text in texts_of(clone, ref).items() if path.startswith("content/anchors/")}
+        titles = Counter(found[1] for text in texts.values() if (found := _TITLE.search(text)))
+        numbers = Counter(found.groups() for path in texts if (found := _NUMBER.match(path)))
+        yield from (f"{ref}: {name} is there {n} times" for name, n in (titles + numbers).items() if n > 1)
+
+
+def _foreign_files(clone: Path) -> Iterator[str]:
+    """Yield the files of the person's that a commit of kb's has."""
+    form = "--format=%x01%h %(trailers:key=Kb-Op,valueonly,separator=)"
+    for chunk in git(clone, "log", "--all", "--no-merges", form, "--name-only").split("\1")[1:]:
+        head, *names = chunk.split("\n")
+        if head.partition(" ")[2].strip():
+            yield from (f"{head} has {name}" for name in names if name.startswith(("mine-", "code.txt")))
+
+
+def _lost(running: Storm) -> Iterator[str]:
+    """Yield what was acknowledged and is in no branch, review or inbox of either clone."""
+    clones = (running.world.place, running.world.second)
+    everything = "\n".join(text for clone in clones for ref in _refs(clone) for text in texts_of(clone, ref).values())
+    for one in running.told:
+        if one.verdict in _ACKNOWLEDGED and one.title not in everything:
+            yield f"lost: {one}"
+
+
+def _lost_files(running: Storm) -> Iterator[str]:
+    """Yield the person's files that are in no branch, stash or reflog, and not in the checkout either."""
+    place = running.world.place
+    known = git(place, "log", "--all", "--reflog", "-m", "--format=", "--name-only") + git(place, "ls-files")
+    listed = set(known.split())
+    for name in running.files:
+        if name not in listed and not (place / name).exists():
+            yield f"a file of the person's is gone: {name}"
+
+
+# -- many of them ------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Run storms and print what each found; return 1 where one found something."""
+    asked = _arguments()
+    first, _, last = asked.seeds.partition("-")
+    wrong = 0
+    for seed in range(int(first), int(last or first) + 1):
+        for shape in asked.shapes.split(","):
+            folder = Path(tempfile.mkdtemp(prefix=f"storm-{shape}-{seed}-"))
+            running, found = storm(
+                folder, seed, shape, seconds=asked.seconds, writers=asked.writers, calm=asked.calm
+            )  # fmt: skip
+            counts = ", ".join(f"{name} {n}" for name, n in sorted(running.counts.items()))
+            print(f"{shape} {seed}: {len(running.told)} verdicts; {len(found)} wrong; {counts}", flush=True)
+            for row in found:
+                print(f"    {row}", flush=True)
+            wrong += bool(found)
+            if found:
+                print(f"    kept: {folder}", flush=True)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+    return 1 if wrong else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", default="1-3", help="one, or the first and the last of many: 1-20")
+    parser.add_argument("--shapes", default=",".join(SHAPES), help="some of: " + ", ".join(SHAPES))
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--writers", type=int, default=6)
+    parser.add_argument("--calm", action="store_true", help="kill nobody")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

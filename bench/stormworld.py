@@ -1,0 +1,147 @@
+"""Where a storm takes place: a clone in one of many shapes, with a remote and a second clone."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.faultcases import decision, git
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.make import make
+
+_ABOUT = "[user]\n name=A Person\n email=person@example.com\n[init]\n defaultBranch=main\n[gc]\n autoDetach=false\n"
+_ATTRIBUTES = "*.md text=auto eol=crlf\ncontent/**/*.md ident\n*.txt text eol=crlf\n"
+_FIRST = 10
+RECORDS = 3
+
+
+class World(NamedTuple):
+    """The folders of a storm."""
+
+    top: Path
+    place: Path
+    """The clone in which everybody works."""
+    second: Path
+    """Another clone of the same remote."""
+
+
+def environment(top: Path, outer: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with a home of its own below *top*, in which git waits for no editor."""
+    home = top / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    (home / ".gitconfig").write_text(_ABOUT)
+    kept = {key: outer[key] for key in ("PATH", "LANG", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH") if key in outer}
+    return {**kept, "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true", "LC_ALL": "C.UTF-8"}
+
+
+def built(top: Path, shape: str) -> World:
+    """Make the remote, three records in it, and both clones; the first has the *shape* of that name."""
+    seed, remote = top / "seed", top / "remote.git"
+    form = ["--object-format=sha256"] if shape == "sha256" else []
+    for place, words in ((seed, form), (remote, ["--bare", *form])):
+        place.mkdir()
+        git(place, "init", "-q", "-b", "main", *words)
+    made, _ = make(str(seed), os.environ, name="storm")
+    with made:
+        _prepare(seed, shape)
+        made.write([decision(_FIRST + number) for number in range(RECORDS)], folder=str(seed))
+    git(seed, "push", "-q", str(remote), "main")
+    place = SHAPES[shape](top)
+    git(top, "clone", "-q", str(remote), "second")
+    for clone in (place, top / "second"):
+        with KnowledgeBase.at(str(clone)) as kb:
+            kb.records()
+    return World(top, place, top / "second")
+
+
+def _prepare(seed: Path, shape: str) -> None:
+    """Commit what a shape has in its files."""
+    if shape == "attributes":
+        (seed / ".gitattributes").write_text((seed / ".gitattributes").read_text() + _ATTRIBUTES)
+    elif shape == "filter":
+        git(seed, "config", "--global", "filter.mark.clean", "sed s/^/X/")
+        git(seed, "config", "--global", "filter.mark.smudge", "sed s/^X//")
+        git(seed, "config", "--global", "filter.mark.required", "true")
+        (seed / ".gitattributes").write_text((seed / ".gitattributes").read_text() + "*.bin filter=mark\n")
+        (seed / "large.bin").write_text("data\n" * 100)
+    (seed / "code.txt").write_text("code\n")
+    git(seed, "add", ".")
+    git(seed, "commit", "-qm", "What is no record")
+
+
+def _cloned(*options: str, settings: Mapping[str, str] = {}) -> Callable[[Path], Path]:
+    def clone(top: Path) -> Path:
+        git(top, "clone", "-q", *options, f"file://{top}/remote.git", "clone")
+        for key, value in settings.items():
+            git(top / "clone", "config", key, value)
+        return top / "clone"
+
+    return clone
+
+
+def _partial(top: Path) -> Path:
+    git(top / "remote.git", "config", "uploadpack.allowFilter", "true")
+    return _cloned("--filter=blob:none")(top)
+
+
+def _sparse(top: Path) -> Path:
+    place = _cloned()(top)
+    git(place, "sparse-checkout", "set", "content")
+    return place
+
+
+def _packed(top: Path) -> Path:
+    place = _cloned()(top)
+    git(place, "pack-refs", "--all")
+    return place
+
+
+def _worktree(top: Path) -> Path:
+    git(top, "clone", "-q", str(top / "remote.git"), "main")
+    git(top / "main", "switch", "-q", "-c", "elsewhere")
+    git(top / "main", "worktree", "add", "-q", str(top / "clone"), "main")
+    return top / "clone"
+
+
+def _worktree_of_bare(top: Path) -> Path:
+    git(top, "clone", "-q", "--bare", str(top / "remote.git"), "bare.git")
+    git(top / "bare.git", "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+    git(top / "bare.git", "worktree", "add", "-q", str(top / "clone"), "main")
+    return top / "clone"
+
+
+def _submodule(top: Path) -> Path:
+    outer = top / "outer"
+    outer.mkdir()
+    git(outer, "init", "-q")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(top / "remote.git"), "clone")
+    git(outer, "commit", "-qm", "Outer")
+    git(outer / "clone", "switch", "-q", "main")
+    return outer / "clone"
+
+
+def _failing_hooks(top: Path) -> Path:
+    hooks = top / "hooks"
+    hooks.mkdir()
+    for name in ("pre-commit", "post-commit", "reference-transaction", "post-checkout", "pre-push", "commit-msg"):
+        (hooks / name).write_text("#!/bin/sh\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    return _cloned(settings={"core.hooksPath": str(hooks)})(top)
+
+
+SHAPES: Mapping[str, Callable[[Path], Path]] = {
+    "plain": _cloned(),
+    "worktree": _worktree,
+    "worktree-of-bare": _worktree_of_bare,
+    "sha256": _cloned(),
+    "shallow": _cloned("--depth=1"),
+    "sparse": _sparse,
+    "partial": _partial,
+    "submodule": _submodule,
+    "packed": _packed,
+    "autocrlf": _cloned(settings={"core.autocrlf": "true", "core.safecrlf": "true"}),
+    "attributes": _cloned(),
+    "filter": _cloned(),
+    "hooks": _failing_hooks,
+    "manyfiles": _cloned(settings={"feature.manyFiles": "true", "core.splitIndex": "true"}),
+}
