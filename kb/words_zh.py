@@ -662,6 +662,10 @@ KNOWLEDGE: dict[str, str] = {
     "a git command that ran beside kb had dropped {paths} from git's index; it is back there": (
         "与 kb 同时运行的一条 git 命令从 git 暂存区里丢掉了 {paths}；已放回"
     ),
+    "git {command} ran beside kb and did not bring back what was not committed; if you miss it: "
+    "git stash apply --index {ref}": (
+        "git {command} 与 kb 同时运行，没有放回未提交的改动；如果缺了：git stash apply --index {ref}"
+    ),
     "git's index does not have this file as it is committed: the next git commit undoes that": (
         "git 暂存区里的这个文件不是已提交的样子：下一次 git commit 会撤销已提交的内容"
     ),

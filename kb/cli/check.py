@@ -62,6 +62,7 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
     """Check the records, print what is found and return it."""
     from kb.checking import report
     from kb.knowledge.checkup import checked
+    from kb.knowledge.write.beside import tell_kept_work
     from kb.knowledge.write.dropped import tell_put_back
 
     found, records = checked(kb, fix=fix, below=below)
@@ -77,8 +78,8 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
     else:
         click.echo(report.as_text(found, language), nl=False)
         click.echo(report.summary(found, language, records), err=True)
-    if put_back := tell_put_back(kb):
-        click.echo(put_back.in_language(language), err=True)
+    for said in filter(None, (tell_put_back(kb), tell_kept_work(kb))):
+        click.echo(said.in_language(language), err=True)
     return found
 
 

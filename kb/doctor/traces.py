@@ -14,7 +14,7 @@ from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.errors import Busy
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import CONTENT
-from kb.knowledge.write import dropped
+from kb.knowledge.write import beside, dropped
 from kb.knowledge.write.change import Writing
 from kb.knowledge.write.publish import owed_files
 from kb.store.files import STALE, half_written
@@ -163,6 +163,9 @@ def checkout_follows(place: Place) -> Found:
     kb = opened(place)
     owed = sorted(owed_files(kb))
     dropped.put_back_if_free(kb)
+    beside.keep_lost_work(kb)
+    if kept := beside.tell_kept_work(kb):
+        return Found(NOTE, kept)
     if not owed and (lost := dropped.still_dropped(kb)):
         said = say("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])
         return Found(NOTE, said, say("keep it: git add {path}", path=lost[0]))

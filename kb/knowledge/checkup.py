@@ -19,6 +19,7 @@ from kb.knowledge.lookup import for_reader
 from kb.knowledge.names import CONTENT, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
+from kb.knowledge.write.beside import keep_lost_work
 from kb.knowledge.write.dropped import put_back_if_free, still_dropped
 from kb.knowledge.write.publish import is_record
 from kb.patterns import regex
@@ -66,6 +67,7 @@ def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]
 def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
     """Do what `check` does, and count the records."""
     put_back_if_free(kb)
+    keep_lost_work(kb)
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
     findings = [*found(everything), *staged(kb), *_dropped(kb)]

@@ -14,6 +14,7 @@ from kb.knowledge.lookup import one_named
 from kb.knowledge.names import INBOX
 from kb.knowledge.privacy import refuse_personal
 from kb.knowledge.write import dropped, inbox
+from kb.knowledge.write.beside import tell_kept_work
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, edited, moved, stays
 from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
 from kb.knowledge.write.publish import is_record, left_behind
@@ -148,14 +149,14 @@ class Deciding(Writing):
     def _publish_all(self, found: list[Planned]) -> list[Planned]:
         commits = self.publish(None)
         done: list[Planned] = []
-        put_back = dropped.tell_put_back(self.kb)
+        noticed = [self.kb.words(said) for said in (dropped.tell_put_back(self.kb), tell_kept_work(self.kb)) if said]
         for call, verdicts, step in found:
             own = {**commits, **({self.head.ref: self.commits[step]} if step is not None else {})}
             told = [self._published(verdict, own) for verdict in verdicts]
             if call.path:
                 tell(call, told)
-            elif put_back and told:
-                told[0] = told[0]._replace(reasons=(*told[0].reasons, self.kb.words(put_back)))
+            elif told:
+                told[0] = told[0]._replace(reasons=(*told[0].reasons, *noticed))
             done.append((call, told, step))
         return done
 

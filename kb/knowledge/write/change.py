@@ -12,7 +12,7 @@ from kb.front import decode, edit_front
 from kb.kinds import BY_NAME
 from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
-from kb.knowledge.write import dropped, inbox, landed, numbers
+from kb.knowledge.write import beside, dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
 from kb.knowledge.write.publish import finish_following, is_record, publish
 from kb.record import Candidate, Record, Similar, Status, Verdict
@@ -103,6 +103,7 @@ class Writing:
                 if busy := repository.not_now():
                     raise busy
                 dropped.put_back(self.kb)
+                beside.keep_lost_work(self.kb)
                 self.head = repository.head()
                 knows = fresh.knows(self.kb, self.head.oid)
                 self.kb.fresh(thorough=has_followed or not knows)

@@ -6,13 +6,13 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 
-from kb.errors import Busy, IndexFailed
+from kb.errors import Busy, IndexFailed, KbError
 from kb.knowledge import fresh
 from kb.knowledge.names import CONTENT, TEMPLATES
-from kb.knowledge.write import dropped, numbers
+from kb.knowledge.write import beside, dropped, numbers
 from kb.store.files import content, sweep
 from kb.store.git import checkout
-from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged
+from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged, index_stamp
 from kb.store.git.repository import Head, LostRace, Move
 from kb.store.stamps import stamp_of_file
 from kb.values import TYPE_CHECKING
@@ -43,20 +43,31 @@ def publish(
         raise Busy(say("{path} is a link", path=link), hint=hint)
     edited = [path for path, (before, _) in changes.items() if before is not None]
     tip = moves[0].new
-    with checkout.held(kb.repository) as following:
-        if kb.repository.head() != head:
-            raise LostRace(head.ref)
-        following.heed_marks(edited)
-        was_settled, was_compared = fresh.is_settled(kb, head.oid), dropped.was_compared(kb)
-        reserved = checkout.staged(kb.repository, head.oid, edited)
-        owed = owed_files(kb)
-        _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
-        kb.repository.publish(moves, reason, mover)
-        outcomes = following.follow(_from_the_checkout(kb, changes, owed), tip, reserved)
+    owed = owed_files(kb)
+    follows = _from_the_checkout(kb, changes, owed)
+    stamp = index_stamp(kb.repository)
+    reserved = checkout.staged(kb.repository, head.oid, edited)
+    beside.wait_for_others(kb.repository)
+    _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
+    try:
+        with checkout.held(kb.repository) as following:  # held as short as can be: a git command may need it meanwhile
+            if kb.repository.head() != head:
+                raise LostRace(head.ref)
+            following.heed_marks(edited)
+            if stamp != index_stamp(kb.repository):
+                reserved = checkout.staged(kb.repository, head.oid, edited)
+            was_settled, was_compared = fresh.is_settled(kb, head.oid), dropped.was_compared(kb)
+            kb.repository.publish(moves, reason, mover)
+            outcomes = following.follow(follows, tip, reserved)
+    except (LostRace, KbError):
+        with contextlib.suppress(OSError):
+            _owe(kb, head.oid, owed)  # nothing has moved
+        raise
     with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
         _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
         _settle(kb, outcomes, changes)
+        beside.note_others(kb)
         fresh.know(kb, tip)
         dropped.remember(kb, head.oid, tip)
         if was_compared:
