@@ -377,7 +377,7 @@ KNOWLEDGE: dict[str, str] = {
     "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG": (
         "{files} 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签"
     ),
-    "{files} are as they were: to change where kb comes from, edit them": "{files} 保持原样：要换 kb 的来源，请直接编辑",
+    "{files} are as they were: to change where kb comes from, edit them": "{files} 未改：要换 kb 的来源，请直接编辑",
     "{source} is no address": "{source} 不是地址",
     "{source} names no tag or commit: whoever changes what is there would change what runs": (
         "{source} 没有标签或提交：谁改了那里的内容，谁就改了要运行的程序"

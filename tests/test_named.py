@@ -13,6 +13,7 @@ from kb.hosts.events import report
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.lookup import name_of
 from kb.record import GLOBAL, Record
+from kb.wiki.library import library
 
 
 class World:
@@ -143,3 +144,9 @@ def test_a_review_is_found_by_the_id_of_its_scope(world: World) -> None:
     assert world.run("api", "review", "accept", "D003").code == 0
     assert [review.record.scope for review in world.kb.reviews()] == ["project/pay"]
     assert world.run("api", "review", "reject", "pay:D003").code == 0
+
+
+def test_the_page_of_a_record_names_it_for_anybody(world: World) -> None:
+    found = library(world.kb.records())
+    assert {found.name_of(record) for record in found.records} == {"global:D001", "api:D001", "pay:D001"}
+    assert library([world.record(GLOBAL)]).name_of(world.record(GLOBAL)) == "D001"

@@ -101,3 +101,30 @@ def test_a_migration_does_not_pass_over_what_is_not_committed(root: Path, path: 
     ran = run(root, "layout", "migrate", layout)
     assert ran.code == 5 and path in ran.error and "already" not in ran.error
     assert place.read_text() == mine
+
+
+# -- an export ---------------------------------------------------------------------------------------
+
+
+def test_an_export_does_not_go_over_what_is_not_committed(root: Path) -> None:
+    run(root, "write", "--kind", "decision", "--title", "Keep amounts in integer cents", "--area", "architecture",
+        "--why", "Floats lose money when they are added up")  # fmt: skip
+    path = root / "anchors.md"
+    assert run(root, "export", "wukong", "-o", "anchors.md").code == 0
+    assert run(root, "export", "wukong", "-o", "anchors.md").code == 0, "its own may be made anew"
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Export")
+    path.write_text(whole := path.read_text() + "\nours\n")
+    ran = run(root, "export", "wukong", "-o", "anchors.md")
+    assert ran.code == 5 and "anchors.md" in ran.error and path.read_text() == whole
+    git(root, "commit", "-qam", "Ours")
+    assert run(root, "export", "wukong", "-o", "anchors.md").code == 0 and "ours" not in path.read_text()
+    assert run(root, "export", "wukong", "-o", "nowhere/anchors.md").code == 1
+
+
+def test_an_export_writes_what_the_checkout_has(root: Path) -> None:
+    run(root, "write", "--kind", "decision", "--title", "Keep amounts in integer cents", "--area", "architecture",
+        "--why", "Floats lose money when they are added up")  # fmt: skip
+    [path] = (root / "content/anchors/global").glob("D001-*.md")
+    path.write_text(path.read_text().replace("Floats lose money", "Fractions lose money"))
+    assert "Fractions lose money" in run(root, "export", "wukong").out

@@ -6,9 +6,7 @@ import click
 
 from kb.cli.door import one, scope_option, with_kb
 from kb.cli.prints import name_broken
-from kb.errors import BadInput
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -27,6 +25,7 @@ def wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
     from kb.exchange.wukong import render
     from kb.knowledge import Filter
+    from kb.knowledge.write.files import write_export
 
     records = sorted(kb.records(Filter(scopes=one(scope))), key=lambda record: record.uid or "~")
     name_broken(kb)
@@ -34,9 +33,5 @@ def wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     if out == "-":
         click.echo(text, nl=False)
         return
-    try:
-        with open(out, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except OSError as error:
-        raise BadInput(say("cannot be written: {problem}", problem=error.strerror), path=out) from None
+    write_export(kb, out, text.encode())
     click.echo(out)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.kinds import BY_NAME
 from kb.markdown import citations, record_links
 from kb.patterns import regex
-from kb.record import GLOBAL, Record, Reference, aliases_of
+from kb.record import GLOBAL, Record, Reference, aliases_of, name_for
 from kb.text import clip, normalise
 from kb.values import NamedTuple
 from kb.wiki.markup import distinct, reference, wiki_links
@@ -41,11 +41,17 @@ class Library(NamedTuple):
     """Who cites a record, each with the sentence that does."""
     superseded_by: Mapping[int, tuple[int, ...]]
     amended_by: Mapping[int, tuple[int, ...]]
+    in_projects: frozenset[str] = frozenset()
+    """The ids that a record of a project has."""
 
     def find(self, what: Reference, scope: str) -> int | None:
         """Return the position of the record that *what*, said in *scope*, means: there first, then globally."""
         found = _find(self.by_key, what, scope)
         return found if found is not None else _find(self.by_alias, what, scope)
+
+    def name_of(self, record: Record) -> str:
+        """Return the name by which *record* is found from anywhere: `D001`, or `shop:D001`, `global:D001`."""
+        return name_for("", record.scope, record.id, is_taken=record.id in self.in_projects)
 
     def named(self, words: str, scope: str) -> int | None:
         """Return the position of the record that the wiki link *words* means: an id, a title, or a file's name."""
@@ -101,6 +107,7 @@ def library(records: Iterable[Record]) -> Library:
         {},
         _reversed(by_key, ordered, [[reference(words) for words in record.supersedes] for record in ordered]),
         _reversed(by_key, ordered, [[reference(words) for words in record.amends] for record in ordered]),
+        frozenset(record_id for scope, record_id in by_key if scope != GLOBAL),
     )
     return found._replace(cited_by=_cited_by(found))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from kb.kinds import kind_label, section_label
-from kb.record import FIXED_BY, GLOBAL, LIVE, REGRESSION_TEST, Record, Reference, Section, aliases_of
+from kb.record import FIXED_BY, LIVE, REGRESSION_TEST, Record, Reference, Section, aliases_of
 from kb.short import short
 from kb.text import normalise, one_line
 from kb.wiki.elements import Html, closed, element, inside, opened, to
@@ -24,7 +24,6 @@ from kb.wiki.labels import (
     tag_links,
     titled,
 )
-from kb.wiki.library import project_of
 from kb.wiki.markup import cited, link, plain, reference
 from kb.wiki.whole import Page, Wiki, folder_of_path
 from kb.wiki.worddiff import changes
@@ -135,7 +134,7 @@ def _authors(wiki: Wiki, record: Record) -> Html:
 def _actions(wiki: Wiki, record: Record) -> Html:
     """Return where the record can be found, edited and taken from."""
     edit = wiki.told.story.edit if wiki.told.story else ""
-    name = f"{project_of(record.scope)}:{record.id}" if record.scope != GLOBAL else record.id
+    name = wiki.library.name_of(record)
     links = [
         element("a", wiki.word(say("Permalink")), href=to(f"r/{record.uid}/index.html")) if record.uid else Html(""),
         element("a", wiki.word(say("Edit this")), href=edit + quote(record.path)) if edit and record.path else Html(""),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 
+from kb.errors import BadInput, NeedsPerson
 from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
-from kb.store.git.repository import message
+from kb.store.files import content, write_whole
+from kb.store.git.layout import enclosing
+from kb.store.git.repository import Repository, message
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -50,3 +55,37 @@ def contents(kb: KnowledgeBase, revision: str, paths: Iterable[str]) -> dict[str
     """Return the files *paths* as the commit *revision* has them; None for one that it has not."""
     paths = list(paths)
     return dict(zip(paths, kb.repository.blobs([(revision, path) for path in paths]), strict=True))
+
+
+def write_export(kb: KnowledgeBase, path: str, data: bytes) -> None:
+    """Write *data* to the file *path*, whole or not at all.
+
+    Raise NeedsPerson where git keeps that file and it has edits that are not committed, BadInput where it cannot be
+    written.
+    """
+    place = os.path.realpath(path)
+    try:
+        if os.path.isfile(place) and content(place) != data and _has_edits(kb, place):
+            raise NeedsPerson(
+                say("{path} has changes that are not committed", path=path),
+                hint=say("commit them first: git add {path} && git commit {path}", path=path),
+            )
+        os.stat(os.path.dirname(place))
+        if os.path.exists(place) and not os.path.isfile(place):  # a pipe or a terminal is written to, not replaced
+            with open(place, "wb") as file:
+                file.write(data)
+        else:
+            write_whole(place, data)
+    except OSError as error:
+        raise BadInput(say("cannot be written: {problem}", problem=error.strerror), path=path) from None
+
+
+def _has_edits(kb: KnowledgeBase, place: str) -> bool:
+    """Return whether the file at *place* is one that git keeps and differs from what is committed."""
+    around = enclosing(os.path.dirname(place))
+    if around is None:
+        return False
+    repository = Repository(around[0], kb.environment)
+    name = os.path.relpath(place, repository.top).replace(os.sep, "/")
+    committed = repository.blob("HEAD", name)
+    return committed is not None and committed != content(place)
