@@ -146,6 +146,13 @@ def test_a_review_is_found_by_the_id_of_its_scope(world: World) -> None:
     assert world.run("api", "review", "reject", "pay:D003").code == 0
 
 
+def test_the_other_ends_of_links_are_named_for_the_reader(world: World) -> None:
+    world.kb.write([decision(8, why="It follows [D001] of the same project.")], folder=str(world.folders["api"]))
+    assert "← cites       [D002]" in world.run("api", "refs", "D001").out
+    assert "← cites       [api:D002]" in world.run("pay", "refs", "api:D001").out
+    assert "→ cites       [api:D001]" in world.run("pay", "refs", "api:D002").out
+
+
 def test_the_page_of_a_record_names_it_for_anybody(world: World) -> None:
     found = library(world.kb.records())
     assert {found.name_of(record) for record in found.records} == {"global:D001", "api:D001", "pay:D001"}

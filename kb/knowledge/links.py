@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from kb import markdown
-from kb.knowledge.lookup import once_named
+from kb.knowledge.lookup import name_in, once_named, scopes_of
 from kb.record import GLOBAL, Record, aliases_of
 from kb.store.index import Index
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -29,16 +29,20 @@ class Link(NamedTuple):
 
 
 def links(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Link]:
-    """Return all links of the record *name*, outward ones first."""
+    """Return all links of the record *name*, outward ones first.
+
+    The other ends have the names by which the caller finds them; where nothing is known of him, those of the record's
+    own scope, as they are written in it.
+    """
     index = kb.fresh()
     record = kb.record(name, scope=scope)
     body = "\n".join([*(section.text for section in record.sections), record.user])
     cited = (*markdown.citations(body), *markdown.record_links(body))
-    found = [_outward(index, record, "cites", project, record_id, line) for project, record_id, line in cited]
+    found = [_outward(index, record, "cites", project, record_id, line, kb.here) for project, record_id, line in cited]
     for relation, targets in (("supersedes", record.supersedes), ("amends", record.amends)):
-        found += [_outward(index, record, relation, "", target, 0) for target in targets]
+        found += [_outward(index, record, relation, "", target, 0, kb.here) for target in targets]
     for relation in ("cites", "supersedes", "amends"):
-        found += _inward(index, record, relation)
+        found += _inward(index, record, relation, kb.here or record.scope)
     return list(dict.fromkeys(found))
 
 
@@ -55,20 +59,21 @@ def resolved(index: Index, citing: Record, project: str, record_id: str) -> Reco
     return None
 
 
-def _inward(index: Index, record: Record, relation: str) -> Iterator[Link]:
+def _inward(index: Index, record: Record, relation: str, reader: str) -> Iterator[Link]:
     for record_id in (record.id, *aliases_of(record.extra)):
         for other, rest in index.pointing_to(record_id, relation):
             project, _, line = rest.partition(":")
             aimed = resolved(index, other, project, record_id)
             if aimed and aimed.path == record.path:
-                yield Link(relation, False, _seen_from(record, other), other.title, int(line or 0))
+                yield Link(relation, False, _seen_from(index, reader, other), other.title, int(line or 0))
 
 
-def _outward(index: Index, record: Record, relation: str, project: str, target: str, line: int) -> Link:
+def _outward(index: Index, record: Record, relation: str, project: str, target: str, line: int, reader: str) -> Link:
     aimed = resolved(index, record, project, target)
-    name = f"{project}:{target}" if project else target
-    return Link(relation, True, name, aimed.title if aimed else "", line)
+    if aimed is None or not reader:
+        return Link(relation, True, f"{project}:{target}" if project else target, aimed.title if aimed else "", line)
+    return Link(relation, True, _seen_from(index, reader, aimed), aimed.title, line)
 
 
-def _seen_from(record: Record, other: Record) -> str:
-    return other.id if other.scope == record.scope else f"{other.scope.removeprefix('project/')}:{other.id}"
+def _seen_from(index: Index, reader: str, other: Record) -> str:
+    return name_in(partial(scopes_of, index), other.id, other.scope, reader)
