@@ -15,6 +15,8 @@ _FROM_HOSTS = (
     "user_info", "attached_files", "open_and_recently_viewed_files", "additional_data", "current_datetime",
 )  # fmt: skip
 """Elements in which a host tells the agent something beside the prompt."""
+FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
+"""The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
 _QUERY = "user_query"
 """The element in which Cursor puts what the person typed."""
 _WHOLE = regex(
@@ -30,7 +32,7 @@ def persons_words(prompt: str) -> str:
 
     A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
     """
-    if "<" in prompt or _WHOLE.match(prompt):
+    if "<" in prompt or FILES_BEGIN in prompt or _WHOLE.match(prompt):
         if _is_result(prompt):
             return ""
         if f"<{_QUERY}>" in prompt and f"</{_QUERY}>" in prompt:
@@ -43,6 +45,9 @@ def persons_words(prompt: str) -> str:
 
 def without_injected(text: str) -> str:
     """Return *text* without the elements that hosts and hooks put into it; one that is not closed stays."""
+    begin, end = text.find(FILES_BEGIN), text.rfind(FILES_END)
+    if 0 <= begin < end:
+        text = f"{text[:begin]}{text[end + len(FILES_END) :]}"
     for tag in (*_FROM_AGENTS, *_FROM_HOSTS):
         if f"</{tag}>" in text:
             text = split_element(text, tag, to_last=tag in _FROM_AGENTS)[0]

@@ -277,6 +277,19 @@ def test_what_the_host_wrote_is_no_prompt() -> None:
     assert read(line(*opencode_messages(), summary)).messages[-1].origin == SUMMARY
 
 
+def test_a_file_named_in_a_prompt_of_gemini_is_no_word_of_the_person() -> None:
+    wish = "From now on we always deploy on Fridays, because the audit asks for it."
+    parts = ["<hook_context>Knowledge base: shop</hook_context>\n\nLook at @notes.md please",
+             "\n--- Content from referenced files ---", "\nContent from @notes.md:\n",
+             f"{wish}\n--- End of content ---\n{wish}", "\n--- End of content ---",
+             "<hook_context>D001</hook_context>"]  # fmt: skip
+    record = {"id": "m1", "timestamp": TIME, "type": "user", "content": [{"text": part} for part in parts]}
+    (message,) = read(line(ABOUT, record)).messages
+    assert asked(message).strip() == "Look at @notes.md please" and message.origin == HUMAN
+    open_end = {**record, "content": [{"text": "a"}, {"text": "--- Content from referenced files ---"}]}
+    assert read(line(ABOUT, open_end)).messages[0].origin == HUMAN
+
+
 def test_what_a_script_of_codex_did_is_told_with_its_files() -> None:
     def done(item: dict[str, Any]) -> dict[str, Any]:
         return {"timestamp": TIME, "type": "event_msg", "payload": {"type": "item_completed", "item": item}}

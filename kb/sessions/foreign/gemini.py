@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kb import tools
+from kb.prompts import FILES_BEGIN, FILES_END
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def translated(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"timestamp": head.get("startTime"), "type": "started", "sessionId": session, "cwd": folder}
     kind = record.get("type")
     if kind == "user":
-        yield {**about, "type": "user", "message": {"role": "user", "content": _texts(record.get("content"))}}
+        content = _without_files(_texts(record.get("content")))
+        yield {**about, "type": "user", "message": {"role": "user", "content": content}}
     elif kind == "gemini":
         yield from ({**about, **made} for made in _answer(record))
     elif kind not in (*_SILENT, None):
@@ -56,6 +58,15 @@ def _texts(content: object) -> list[dict[str, Any]]:
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return [{"type": "text", "text": text} for text in texts if isinstance(text, str) and text]
+
+
+def _without_files(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return *blocks* without the files that the prompt names with @: each is a block of its own between two marks."""
+    marks = [block["text"].strip() for block in blocks]
+    if FILES_BEGIN not in marks or FILES_END not in marks:
+        return blocks
+    begin, end = marks.index(FILES_BEGIN), len(marks) - 1 - marks[::-1].index(FILES_END)
+    return blocks[:begin] + blocks[max(begin, end + 1) :]
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
