@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,22 @@ def test_the_impatience_of_one_is_no_answer_to_another(
     with kb.repository.locked(), KnowledgeBase(str(root), os.environ) as mine, pytest.raises(Busy, match="is writing"):
         Deciding(mine, "", mine.root).run([candidate(0)])
     assert not theirs.was_answered()
+
+
+def test_one_whose_request_cannot_be_laid_down_waits_for_the_lock(kb: KnowledgeBase) -> None:
+    """On a full disk a request cannot be written; a file in the place of the folder stands for that."""
+    Path(kb.state.made(), "queue").write_text("")
+    with ThreadPoolExecutor() as pool:
+        with kb.repository.locked():
+            writer = pool.submit(_written_elsewhere, kb.root)
+            time.sleep(0.3)
+            assert not writer.done()
+        assert writer.result() == "created"
+
+
+def _written_elsewhere(root: str) -> str:
+    with KnowledgeBase.at(root) as other:
+        return write(other, 0).verdict
 
 
 def test_answers_that_nobody_fetched_go_after_a_while(kb: KnowledgeBase) -> None:

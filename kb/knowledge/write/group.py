@@ -59,6 +59,7 @@ class Waiting:
         self._kb = kb
         self.call = call
         self._path = ""
+        self._has_asked = False
 
     def answered_meanwhile(self) -> list[Verdict] | None:
         """Wait while somebody else writes and return what they answer; None as soon as nobody holds the lock.
@@ -76,9 +77,14 @@ class Waiting:
         return None
 
     def is_answered(self) -> bool:
-        """Tell whether somebody has written what was asked for; the first time, ask for it."""
-        if not self._path:
-            self._path = _ask(self._kb, self.call)
+        """Tell whether somebody has written what was asked for; the first time, ask for it.
+
+        Where the request cannot be laid down, on a full disk for one, the writer waits for the lock alone.
+        """
+        if not self._has_asked:
+            self._has_asked = True
+            with contextlib.suppress(OSError):
+                self._path = _ask(self._kb, self.call)
         return self.was_answered()
 
     def was_answered(self) -> bool:
