@@ -99,6 +99,10 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
+FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS))
+"""The folders under `content/` that hold records, each once."""
+
+
 class Karma(NamedTuple):
     """One class of deed and how it is handled (RUYI "业力分类")."""
 

@@ -311,3 +311,38 @@ def test_an_index_that_breaks_is_an_error_and_then_whole_again(root: Path) -> No
     ran = run(root, "list")
     assert ran.code == 1 and "index" in ran.error and "→" in ran.error
     assert "PostgreSQL" in run(root, "list").out
+
+
+# -- wrong values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["context", "usage"], ["form", "compact"], ["prune", "transcript"]])
+def test_what_is_no_number_is_no_percent(root: Path, words: list[str]) -> None:
+    for value in ("nan", "-1", "inf", "many"):
+        ran = run(root, *words, "--percent", value)
+        assert (ran.code, ran.out) == (2, "") and "--percent must be a number" in ran.error, value
+
+
+@pytest.mark.parametrize("words", [["spawn", "--task", "x"], ["hint", "avatar", "--task", "x"]])
+def test_an_unknown_avatar_is_named(root: Path, words: list[str]) -> None:
+    ran = run(root, *words, "--avatar", "explorrer")
+    assert ran.code == 2 and "explorrer" in ran.error and "眼" in ran.error
+    assert run(root, *words, "--avatar", "Explorer").code == 0 == run(root, *words, "--avatar", "耳").code
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["memory", "tree"], "多余的词：tree"),
+        (["export", "sman"], "没有命令 sman"),
+        (["context", "build", "-q", "x", "--budget", "-1"], "必须是 0 到"),
+        (["search", "x", "-n", "many"], "必须是"),
+        (["search", "x", "-n"], "需要一个值"),
+        (["context", "usage", "--percent", "nan"], "必须是 0 到 1000"),
+    ],
+)
+def test_a_wrong_use_is_told_in_chinese_where_the_base_is(root: Path, words: list[str], said: str) -> None:
+    (root / "kb.toml").write_text('language = "zh"\n')
+    ran = run(root, *words)
+    assert ran.code == 2 and said in ran.error.splitlines()[0], ran.error
+    assert not re.search(r"[A-Za-z]{3,} [a-z]{3,} [a-z]", ran.error.splitlines()[0]), ran.error

@@ -15,10 +15,12 @@ from talk import ZH, transcript
 
 from kb import doctor, settingsfile
 from kb.hosts import claude, events, install, plugin
+from kb.kinds import FOLDERS
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.session.running import Job, leave
 from kb.record import Candidate
+from kb.store.git import driver
 
 
 @pytest.fixture
@@ -440,3 +442,17 @@ def test_the_command_prints_each_check_and_its_remedy(
     rows = {row["name"]: row for row in json.loads(done.out)}
     assert done.code == 1 and rows["hook failures"]["state"] == "failed" and rows["hook failures"]["remedy"]
     assert run(tmp_path, "doctor", "--fix").code == 0
+
+
+def test_outside_a_knowledge_base_doctor_says_one_thing(tmp_path: Path, environment: dict[str, str]) -> None:
+    ran = run(tmp_path, "doctor", HOME=environment.get("HOME", str(tmp_path)))
+    rows = ran.out.splitlines()
+    assert ran.code == 1 and len(rows) == 2 and "there is no knowledge base here" in rows[0] and "kb init" in rows[1]
+
+
+def test_every_folder_of_a_kind_is_merged_by_kb(filled: Path) -> None:
+    said = (filled / "content" / ".gitattributes").read_text()
+    assert all(f"{folder}/**/*.md merge=kb" in said for folder in FOLDERS)
+    repository = KnowledgeBase(str(filled), os.environ).repository
+    assert all(driver.attribute(repository, folder) == "kb" for folder in FOLDERS)
+    assert driver.missing_rules(repository, b"") == [], "what is said elsewhere is heeded"

@@ -220,7 +220,7 @@ def test_a_kb_block_that_is_no_candidate_is_reported(body: str) -> None:
         ("禁止在事务里调用外部接口，因为会长时间占用连接。", "constraint",
          "禁止在事务里调用外部接口", "会长时间占用连接", ""),
         ("Fixed the flaky checkout test by waiting for the network to be idle instead of sleeping two seconds.",
-         "pitfall", "Fixed the flaky checkout test by waiting for the network to be idle",
+         "pitfall", "Flaky checkout test",
          "", "sleeping two seconds"),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import json_option, kind_wanted, language_in_use, with_kb
+from kb.cli.door import json_option, kind_wanted, language_in_use, percent_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -107,7 +107,7 @@ def tokens_(file: str, as_json: bool) -> None:
 
 @command.command("usage", short_help="Tell how full the context is.")
 @click.argument("transcript", required=False, type=click.Path())
-@click.option("--percent", type=click.FloatRange(0, 1000), help="How full it is, where that is known already.")
+@percent_option("How full it is, where that is known already.")
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
 @json_option
 @with_kb

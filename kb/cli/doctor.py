@@ -37,7 +37,9 @@ def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
                 for o in outcomes
             ]
         )
-    for outcome in outcomes if not as_json else ():
+    # outside a knowledge base that is the one thing to say; what needs one says the same in twenty lines
+    told = [o for o in outcomes if (o.state == doctor.FAILED or root) and o.said.template != doctor.NOT_OPEN.template]
+    for outcome in told if not as_json else ():
         mended = " " + say("(mended)").in_language(language) if outcome.mended and outcome.state == doctor.OK else ""
         click.echo(f"{_MARKS[outcome.state]} {outcome.name}: {outcome.said.in_language(language)}{mended}")
         if outcome.remedy:

@@ -66,6 +66,26 @@ def language_in_use(context: click.Context | None = None) -> str:
     return spoken((context.find_root().obj or "") if context else "")
 
 
+def refuse_stranger(avatar: str) -> None:
+    """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
+    from kb.knowledge.recall.hints import AVATARS, is_avatar
+
+    if not is_avatar(avatar):
+        raise usage(say("there is no avatar {name}; there are: {names}", name=avatar or "–", names=", ".join(AVATARS)))
+
+
+def percent_option(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option --percent: a number from 0 to 1000; nan, which is no number, is refused."""
+
+    def checked(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+        if value is not None and value != value:  # nan is in every range
+            raise usage(say("{name} must be a number from {least} to {most}", name="--percent", least=0, most=1000))
+        return value
+
+    kind = click.FloatRange(0, 1000)
+    return click.option("--percent", type=kind, callback=checked, help=help_text)
+
+
 def usage(said: Said) -> click.UsageError:
     """Return the error for a command line that asks for what cannot be."""
     return click.UsageError(said.in_language(language_in_use()))

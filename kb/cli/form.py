@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kb.cli.door import opened, usage
+from kb.cli.door import opened, percent_option, usage
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -20,7 +20,7 @@ _LINT = "lint"
 @click.command(short_help="Print a session in one of its three forms.")
 @click.argument("words", nargs=-1, metavar="[FORM] [SOURCE]")
 @click.option("--for", "situation", default="", help="agent-start (compact), handover (normal) or debug (expanded).")
-@click.option("--percent", type=click.FloatRange(0, 1000), help="How full the context is, to choose the form by.")
+@percent_option("How full the context is, to choose the form by.")
 @click.option("--limit", type=click.IntRange(60, 499), help="Words of a compact form, at most.")
 @click.pass_context
 def command(

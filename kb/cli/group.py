@@ -90,8 +90,8 @@ class Commands(click.Group):
 def command(ctx: click.Context, place: str | None) -> None:
     """A git-backed markdown knowledge base for engineering teams and their coding agents.
 
-    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused by the gate, 4 a review was
-    opened, 5 a person is needed.
+    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused or held by the gate, 4 a
+    review was opened, 5 a person is needed.
     """
     ctx.obj = place
 

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import json_option, with_kb
+from kb.cli.door import json_option, refuse_stranger, with_kb
 from kb.cli.prints import print_json
 from kb.values import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ def command(
     """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
     project = kb.project(cwd or os.getcwd())
     if moment == "avatar":
+        refuse_stranger(avatar)
         text, hint = kb.hint_for_avatar(avatar, task, project=project), None
     else:
         hint = kb.hint(moment, keywords, project=project)

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kb.cli.door import json_option, usage, with_kb
+from kb.cli.door import json_option, percent_option, usage, with_kb
 from kb.cli.prints import print_json
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -47,7 +47,7 @@ def command() -> None:
 @click.option("--propose", is_flag=True, help="Also list what may be dropped, and drop what is safe.")
 @click.option("--yes", is_flag=True, help="Drop it although the settings ask for confirmation.")
 @click.option("--explain", is_flag=True, help="Name every cut and every text that was kept, and what it costs.")
-@click.option("--percent", type=click.FloatRange(0, 1000), help="How full the context is (default: by the transcript).")
+@percent_option("How full the context is (default: by the transcript).")
 @json_option
 @click.pass_context
 def transcript_(

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from kb.cli.door import with_kb
+from kb.cli.door import refuse_stranger, with_kb
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @with_kb
 def command(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
+    refuse_stranger(avatar)
     from kb.knowledge.session.running import running_named
 
     session = running_named(kb, session) if session else ""

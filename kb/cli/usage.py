@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from kb.cli.door import language_in_use
@@ -30,7 +32,36 @@ def reason(error: click.ClickException) -> Said:
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         choices = ", ".join(map(str, error.param.type.choices))
         return say("{name} must be one of: {choices}", name=_name(error.param), choices=choices)
-    return say("{problem}", problem=error.format_message())
+    if isinstance(error, click.BadOptionUsage):
+        return say("{name} needs a value", name=error.option_name)
+    if isinstance(error, click.BadParameter) and error.param:
+        return _bad_value(error, error.param)
+    text = error.format_message()
+    for pattern, template in _SAID_BY_CLICK:
+        if match := re.match(pattern, text):
+            return say(template, words=match[1])
+    return say("{problem}", problem=text)
+
+
+_SAID_BY_CLICK = (
+    (r"Got unexpected extra arguments? \((.*)\)", "too many words: {words}"),
+    (r"No such command '(.*)'", "there is no command {words}"),
+    (r"(?s)Could not open file '?(.*?)'?: ", "{words} cannot be opened"),
+)
+"""What click says in its own words, and the sentence that stands for it."""
+
+
+def _bad_value(error: click.BadParameter, param: click.Parameter) -> Said:
+    """Return what is wrong with the value of *param*: out of its range, no number, a file that is not there."""
+    name, kind = _name(param), param.type
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        least, most = ("–" if bound is None else bound for bound in (kind.min, kind.max))
+        return say("{name} must be a number from {least} to {most}", name=name, least=least, most=most)
+    if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return say("{name} must be a number", name=name)
+    if isinstance(kind, click.Path | click.File):
+        return say("{name}: there is no such file, or it cannot be read", name=name)
+    return say("{name}: {problem}", name=name, problem=error.message)
 
 
 def _name(param: click.Parameter) -> str:

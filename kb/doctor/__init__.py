@@ -17,6 +17,7 @@ from kb.doctor import hosts, traces
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
 from kb.errors import KbError
 from kb.home import passed_over
+from kb.kinds import FOLDERS
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.lookup import MAKE_ONE
 from kb.knowledge.names import REVIEWS
@@ -31,6 +32,7 @@ from kb.words import Said, say
 
 __all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "Check", "Found", "Outcome", "Place", "examine"]
 
+NOT_OPEN = say("there is no knowledge base that can be opened")
 OLDEST_GIT = (2, 38)
 """The first git whose plumbing does all that kb asks of it."""
 _SAMPLE = 500
@@ -76,7 +78,7 @@ def _outcome(check: Check, place: Place, *, fix: bool) -> Outcome:
 
 def _looked(check: Check, place: Place) -> Found:
     if check.name in NEED_KB and place.kb is None:
-        return Found(SKIPPED, say("there is no knowledge base that can be opened"))
+        return Found(SKIPPED, NOT_OPEN)
     try:
         return check.look(place)
     except KbError as error:
@@ -181,7 +183,8 @@ def _bare(record: Record) -> Record:
 
 def _record_files(root: str) -> set[str]:
     found = set()
-    for folder, folders, names in os.walk(os.path.join(root, "content", "anchors")):
+    tops = (os.path.join(root, "content", folder) for folder in FOLDERS)
+    for folder, folders, names in (step for top in tops for step in os.walk(top)):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = [os.path.join(folder, name) for name in names if name.endswith(".md") and not name.startswith(".")]
         found |= {os.path.relpath(path, root).replace(os.sep, "/") for path in paths if not os.path.islink(path)}

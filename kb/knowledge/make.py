@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kb.config import FILE, HELP, Config
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
@@ -95,9 +95,10 @@ def _made(
         for path, data in files.items()
         if path not in kept and not os.path.lexists(os.path.join(place, path))
     }
-    if ATTRIBUTES in kept and driver.attribute(repository) == "unspecified":
+    if ATTRIBUTES in kept:
         before = repository.blob(tip, ATTRIBUTES) or b""
-        changes |= {ATTRIBUTES: (before, _with_rule(before))} if driver.RULE.encode() not in before else {}
+        after = _with_rules(before, driver.missing_rules(repository, before))
+        changes |= {ATTRIBUTES: (before, after)} if after != before else {}
     if ci:
         changes |= _settled(repository, tip, kept, files, remote)
     if changes:
@@ -118,11 +119,11 @@ def _settled(
     }  # fmt: skip
 
 
-def _with_rule(attributes: bytes) -> bytes:
-    """Return *attributes* with the rule that records are merged by kb as the last line."""
+def _with_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
+    """Return *attributes* with the *rules* that records are merged by kb as the last lines."""
     end = b"\r\n" if b"\r\n" in attributes else b"\n"
-    gap = b"" if not attributes or attributes.endswith(b"\n") else end
-    return attributes + gap + driver.RULE.encode() + end
+    gap = b"" if not attributes or attributes.endswith(b"\n") or not rules else end
+    return attributes + gap + b"".join(rule.encode() + end for rule in rules)
 
 
 def _git_init(place: str, environment: Mapping[str, str]) -> None:
@@ -153,7 +154,7 @@ def _files(name: str, language: str, project: str) -> dict[str, bytes]:
     given = {key: value for key, value in (("name", name), ("language", language), ("project", project)) if value}
     return {
         FILE: settings_text(given).encode(),
-        ATTRIBUTES: _with_rule(b"* -text\n"),
+        ATTRIBUTES: _with_rules(b"* -text\n", driver.RULES),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
         "content/sessions/.gitkeep": b"",

@@ -52,6 +52,7 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
     "舌": ("tester", "tongue"),
     "鼻": ("reviewer", "nose"),
 }
+AVATARS = tuple(_MOMENTS)
 _AVATARS = {alias: avatar for avatar, aliases in _ALIASES.items() for alias in (avatar, *aliases)}
 
 
@@ -327,6 +328,11 @@ def spawn(compact: str, hint_text: str, task: str, pointer: str, *, language: st
         (words.note, more),
     )
     return "\n\n".join(f"{heading}\n{text.strip()}" for heading, text in parts if text.strip()) + "\n"
+
+
+def is_avatar(name: str) -> bool:
+    """Return whether *name* is an avatar or an alias of one."""
+    return name.strip().casefold() in _AVATARS
 
 
 def moments(avatar: str) -> tuple[str, ...]:

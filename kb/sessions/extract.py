@@ -166,9 +166,30 @@ def _from_sentence(sentence: str, origin: str) -> Candidate | None:
         kind = "pitfall"
     if not kind:
         return None
-    return Candidate(
-        kind, _title(main), decision=plain(main), alternatives=alternative(main), why=why, confidence=REASONED
-    )
+    title = _title(_overcome(main)) if kind == "pitfall" else _title(main)
+    return Candidate(kind, title, decision=plain(main), alternatives=alternative(main), why=why, confidence=REASONED)
+
+
+_CURED = regex(
+    r"^\W*+(?:(?:i|we|this|that) )?(?:have |has )?(?:fixed|resolved|solved|eliminated|avoided) (?:the )?"
+    r"(?P<what>[^.;]{6,160}?) (?:by|via|with|using) "
+    r"|(?:解决|修复|消除|避免)了?(?P<what_zh>[^，。；]{4,80}?)(?:的问题)?[。，]?$",
+    re.IGNORECASE,
+)
+"""A sentence that says how something was cured, and what."""
+
+
+def _overcome(main: str) -> str:
+    """Return what was overcome by the cure that *main* tells; *main* itself where it does not say.
+
+    A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
+    """
+    match = _CURED.search(without_code(main))
+    if not match:
+        return main
+    group = "what" if match["what"] else "what_zh"
+    found = main[match.start(group) : match.end(group)].strip()
+    return found[:1].upper() + found[1:] if count_characters(found) >= _SHORTEST else main
 
 
 _TITLE_LEAD = regex(

@@ -13,7 +13,9 @@ from kb.knowledge.lookup import named_for
 from kb.knowledge.names import TREE, openable
 from kb.reading import asking, hints, rank, relevance
 from kb.reading import query as queries
+from kb.reading.hints import AVATARS as AVATARS
 from kb.reading.hints import Hint
+from kb.reading.hints import is_avatar as is_avatar
 from kb.reading.intent import IDENTITY, STRATEGIES, is_about_the_asker
 from kb.reading.rank import Hit
 from kb.record import GLOBAL, LIVE, Record, Reference, recency

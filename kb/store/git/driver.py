@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 
+from kb.kinds import FOLDERS
 from kb.patterns import regex
 from kb.store.files import content, remove_folder, write
 from kb.store.git.command import run, scrubbed
@@ -20,10 +21,11 @@ from kb.store.git.repository import Repository
 NAME = "kb"
 PROGRAM = "kb"
 _DRIVER = f"merge.{NAME}.driver"
-RULE = "anchors/**/*.md merge=kb"
-"""What `content/.gitattributes` says of records."""
+_RULE = "{folder}/**/*.md merge=kb"
+RULES = tuple(_RULE.format(folder=folder) for folder in FOLDERS)
+"""What `content/.gitattributes` says of records: one line for the folder of every kind."""
 _PLACE = regex("%(.)")
-_SAMPLE = "content/anchors/global/D001-sample.md"
+_SAMPLE = "content/{folder}/global/D001-sample.md"
 _LINE = (
     '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '
     "[ $code = 1 ] && grep -q '^<<<<<<< ' %A && exit 1; "
@@ -71,10 +73,17 @@ def _setting(repository: Repository, key: str) -> str:
     return repository.git("config", "--local", "--get", key, check=False).decode("utf-8", "replace").rstrip("\n")
 
 
-def attribute(repository: Repository) -> str:
-    """Return what the attribute `merge` of a record is: "kb", another driver, or "unspecified"."""
-    said = repository.git("check-attr", "-z", "merge", "--", repository.full(_SAMPLE))
+def attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
+    """Return what the attribute `merge` of a record in *folder* is: "kb", another driver, or "unspecified"."""
+    said = repository.git("check-attr", "-z", "merge", "--", repository.full(_SAMPLE.format(folder=folder)))
     return said.decode("utf-8", "replace").split("\0")[2]
+
+
+def missing_rules(repository: Repository, attributes: bytes) -> list[str]:
+    """Return the rules that *attributes* lacks and for whose folders nothing else is said."""
+    said = {folder: _RULE.format(folder=folder) for folder in FOLDERS}
+    absent = {folder: rule for folder, rule in said.items() if rule.encode() not in attributes}
+    return [rule for folder, rule in absent.items() if attribute(repository, folder) == "unspecified"]
 
 
 def works(repository: Repository, environment: Mapping[str, str]) -> bool:
@@ -84,7 +93,11 @@ def works(repository: Repository, environment: Mapping[str, str]) -> bool:
     """
     folder = os.path.join(repository.private, f"driver-{os.getpid()}")
     names = {mark: os.path.join(folder, mark) for mark in "OAB"}
-    given = {**{mark: shlex.quote(path) for mark, path in names.items()}, "P": _SAMPLE, "%": "%"}
+    given = {
+        **{mark: shlex.quote(path) for mark, path in names.items()},
+        "P": _SAMPLE.format(folder=FOLDERS[0]),
+        "%": "%",
+    }
     try:
         for mark, tags in zip("OAB", ("a", "a, b", "a, c"), strict=True):
             write(names[mark], _RECORD.format(tags=tags).encode())
