@@ -99,8 +99,6 @@ RULES: dict[str, str] = {
     "{name}: there is no such file, or it cannot be read": "{name}：没有这个文件，或无法读取",
     "{name}: {problem}": "{name}：{problem}",
     "too many words: {words}": "多余的词：{words}",
-    "there is no command {words}": "没有命令 {words}",
-    "{words} cannot be opened": "无法打开 {words}",
     "there is no avatar {name}; there are: {names}": "没有分身 {name}；可用的有：{names}",
     "Refused in sessions": "会话中被拒绝的",
     "to write one all the same: kb write, with what its reason asks for": "仍要写入：按原因补足后用 kb write",

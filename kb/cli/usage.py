@@ -37,18 +37,11 @@ def reason(error: click.ClickException) -> Said:
     if isinstance(error, click.BadParameter) and error.param:
         return _bad_value(error, error.param)
     text = error.format_message()
-    for pattern, template in _SAID_BY_CLICK:
-        if match := re.match(pattern, text):
-            return say(template, words=match[1])
+    if match := re.match(r"Got unexpected extra arguments? \((.*)\)", text):
+        return say("too many words: {words}", words=match[1])
+    if match := re.match(r"No such command '(.*)'", text):
+        return say("there is no command {name}", name=match[1])
     return say("{problem}", problem=text)
-
-
-_SAID_BY_CLICK = (
-    (r"Got unexpected extra arguments? \((.*)\)", "too many words: {words}"),
-    (r"No such command '(.*)'", "there is no command {words}"),
-    (r"(?s)Could not open file '?(.*?)'?: ", "{words} cannot be opened"),
-)
-"""What click says in its own words, and the sentence that stands for it."""
 
 
 def _bad_value(error: click.BadParameter, param: click.Parameter) -> Said:
