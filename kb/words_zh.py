@@ -419,6 +419,7 @@ KNOWLEDGE: dict[str, str] = {
     "[{id}] is {old}; from there it can become: {possible}": "[{id}] 现为 {old}，只能变为：{possible}",
     "[{id}] lacks: {sections}": "[{id}] 缺少：{sections}",
     "complete it: kb edit {id}": "请补全：kb edit {id}",
+    "complete it: kb write --updates {id} {options}": "请补全：kb write --updates {id} {options}",
     "[{id}] cannot replace itself": "[{id}] 不能取代自己",
     "[{old}] and [{new}] hold in different scopes": "[{old}] 与 [{new}] 的范围不同",
     "amends [{id}]": "部分取代 [{id}]",
@@ -858,6 +859,8 @@ DOORS: dict[str, str] = {
     "characters": "个字符",
     "bytes": "个字节",
     "shorten {field}, and link to the rest": "缩短 {field}，其余用链接指向",
+    "{path} cannot be read, and may say the same: {problem}": "{path} 无法读取，而它可能说的是同一件事：{problem}",
+    "mend {path}, see: kb check; then: kb inbox promote": "修好 {path}，见：kb check；然后：kb inbox promote",
     "only a person decides a review": "只有人能定夺评审",
     "at a terminal, or in a script of your own with --yes": "请在终端执行；在您自己的脚本里加 --yes",
     "it takes an accepted record out of force, and that is for a person to decide": (

@@ -210,3 +210,28 @@ def test_a_review_is_accepted_as_a_status_is(kb: KnowledgeBase) -> None:
         == branch
     )
     assert kb.accept(branch).verdict == "updated" and statuses(kb) == {"D001": "superseded", "D002": "accepted"}
+
+
+# -- completing what is proposed -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["D001", "shop:D001"])
+def test_a_record_is_completed_without_an_editor(kb: KnowledgeBase, root: Path, name: str) -> None:
+    """The next step that the verdict names works as it is printed, where no editor can be opened."""
+    scope = "project/shop" if ":" in name else "global"
+    given = {key: value for key, value in WHOLE.items() if key not in ("verification", "rollback", "impact")}
+    verdict = one(kb, decision(0, **given, verification="", rollback="", impact=(), scope=scope))
+    assert verdict.status == "proposed" and f"kb write --updates {name} --impact PATH --verification" in verdict.next
+    ran = run(
+        root, "write", "--updates", name, "--rollback", "Go back.", "--verification", "Look.", "--impact", "kb.toml"
+    )
+    assert ran.code == 0, ran.error
+    record = kb.record(name)
+    assert (record.section("rollback"), record.section("verification")) == ("Go back.", "Look.")
+    assert run(root, "status", name, "accepted").code == 0 and len(kb.records()) == 1
+
+
+def test_a_status_that_is_refused_names_what_to_add(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, decision(0, impact=("kb.toml",), rollback=""))
+    ran = run(root, "status", "D001", "accepted")
+    assert ran.code == 1 and 'kb write --updates D001 --rollback "…"' in ran.error

@@ -303,7 +303,9 @@ RECORDS_ZH: dict[str, str] = {
     "What it does not contradict.": "它与哪条并不矛盾。",
     "An id it replaces (repeatable).": "被它取代的编号（可重复）。",
     "An id it replaces in part (repeatable).": "被它部分取代的编号（可重复）。",
-    "The id of the record whose sections these are.": "这些小节所属记录的编号。",
+    "The id of the record whose sections these are; kind and title are its own.": (
+        "这些小节所属记录的编号；类别与标题取自该记录。"
+    ),
     "Useful in other projects.": "对其他项目也有用。",
     "Self-check: will it affect a later decision?": "自检：会影响以后的决定吗？",
     "Self-check: worth looking up?": "自检：值得查阅吗？",

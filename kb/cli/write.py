@@ -16,6 +16,7 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.knowledge import KnowledgeBase
     from kb.record import Candidate
 
 _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
@@ -40,7 +41,7 @@ _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
 @click.option("--coexists-with", "coexists", multiple=True, metavar="ID=WHY", help="What it does not contradict.")
 @click.option("--supersedes", multiple=True, help="An id it replaces (repeatable).")
 @click.option("--amends", multiple=True, help="An id it replaces in part (repeatable).")
-@click.option("--updates", help="The id of the record whose sections these are.")
+@click.option("--updates", help="The id of the record whose sections these are; kind and title are its own.")
 @click.option("--reusable/--not-reusable", default=None, help="Useful in other projects.")
 @click.option("--affects-future", type=click.Choice(["yes", "no"]), help="Self-check: will it affect a later decision?")
 @click.option("--reference", "reference_value", type=click.Choice(["yes", "no"]), help="Self-check: worth looking up?")
@@ -74,14 +75,18 @@ def command(
     if source and any(value not in (None, ()) for value in given.values()):
         raise usage(say("give a file, - for stdin, or --kind and --title"))
     with opened(ctx) as kb:
-        candidates = answers.handed_in(source) if source else [_from_options(given)]
+        candidates = answers.handed_in(source) if source else [_from_options(kb, given)]
         decided = yes or (not source and has_decided(kb))
         ctx.exit(answers.write(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
 
 
-def _from_options(given: dict[str, Any]) -> Candidate:
+def _from_options(kb: KnowledgeBase, given: dict[str, Any]) -> Candidate:
     from kb import candidate
 
+    if given["updates"] and not (given["kind"] and given["title"]):
+        record = kb.record(given["updates"], scope=given["scope"] or "")
+        known = {"kind": record.kind, "title": record.title, "scope": record.scope}
+        given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}
     if not given["kind"] or not given["title"]:
         raise usage(say("give a file, - for stdin, or --kind and --title"))
     value: dict[str, Any] = {

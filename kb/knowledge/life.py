@@ -15,7 +15,7 @@ from kb.text import one_line, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import redact
-from kb.writing.verdict import missing_sections
+from kb.writing.verdict import missing_sections, to_complete
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -81,7 +81,7 @@ def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
         words = say(
             "[{id}] lacks: {sections}", id=record.scoped_id, sections=section_labels(lacking, kb.config.language)
         )
-        raise KbError(words, path=record.path, hint=say("complete it: kb edit {id}", id=record.scoped_id))
+        raise KbError(words, path=record.path, hint=to_complete(record, lacking))
 
 
 def change_status(

@@ -181,13 +181,21 @@ def _agree(candidate: Candidate, record: Record) -> bool:
 
 
 def _may_merge(candidate: Candidate, record: Record) -> bool:
-    """Tell whether *record* is live, of one kind and scope with the candidate, and not named by it."""
+    """Tell whether *record* is live, of one scope with the candidate, not named by it, and of its kind or its words."""
     return (
         record.status in LIVE
-        and record.kind == candidate.kind
+        and (record.kind == candidate.kind or _says_it_word_for_word(candidate, record))
         and record.scope == candidate.scope
         and record.id not in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with)
     )
+
+
+def _says_it_word_for_word(candidate: Candidate, record: Record) -> bool:
+    """Return whether both have one title, and one decision as far as both have any: that is one thing in any kind."""
+    if normalise(candidate.title) != normalise(record.title):
+        return False
+    mine, theirs = normalise(candidate.decision), normalise(record.section("decision"))
+    return not mine or not theirs or mine in theirs or theirs in mine
 
 
 def titles_agree(one: str, other: str) -> bool:

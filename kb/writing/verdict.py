@@ -46,8 +46,8 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
         )
         return Decision("merge", same.record, reason, alike)
     for record in closest(candidate, others):
-        if reason := in_other_words(candidate, record):
-            return Decision("conflict", record, reason, alike)
+        if differs := in_other_words(candidate, record):
+            return Decision("conflict", record, differs, alike)
         if threshold < 1 and (same := retold(candidate, record)):
             score = f"{same.score:.2f}"
             reason = say(
@@ -88,6 +88,16 @@ def _origin(source: str, line: int, time: str) -> str:
 def missing_sections(record: Record) -> tuple[str, ...]:
     """Return the canonical names of the sections that *record*'s kind requires and it does not have."""
     return tuple(name for name in BY_NAME[record.kind].required if not record.section(name).strip())
+
+
+def to_complete(record: Record, lacking: Sequence[str]) -> Said:
+    """Say how the sections that *record* is *lacking* are added, with or without an editor; nothing for none."""
+    if not lacking:
+        return say("")
+    if not set(lacking) <= set(ADR_SECTIONS):
+        return say("complete it: kb edit {id}", id=record.scoped_id)
+    options = " ".join("--impact PATH" if name == "impact" else f'--{name} "…"' for name in lacking)
+    return say("complete it: kb write --updates {id} {options}", id=record.scoped_id, options=options)
 
 
 def status_of(record: Record) -> str:

@@ -4,7 +4,7 @@ $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Order
 created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
-2>           → complete it: kb edit D001
+2>           → complete it: kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb check
 content/anchors/global/D001-use-postgresql-for-orders.md:15: error: [D044] names no record [citation]
@@ -116,4 +116,4 @@ created   [D002] Keep invoices for ten years  content/anchors/global/D002-keep-i
 2>           large impact: compliance
 2>           ≈ 0.23 [D001] Use PostgreSQL for orders
 2>           ≈ 0.09 [C001] Every message is redacted
-2>           → complete it: kb edit D002
+2>           → complete it: kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"

@@ -13,7 +13,7 @@ created   [C001] Every API answer is redacted  content/anchors/global/C001-every
 2>           large impact: compliance
 2>           large impact: security (“redacted”)
 2>           ≈ 0.12 [P001] The payment API times out under load
-2>           → complete it: kb edit C001
+2>           → complete it: kb write --updates C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind pattern --title "Retry API calls with a growing pause" --decision "Failed API calls are tried again after 1, 2, 4 seconds" --why "Most failures are short" --area modules
 created   [M001] Retry API calls with a growing pause  content/anchors/global/M001-retry-api-calls-with-a-growing-pause.md

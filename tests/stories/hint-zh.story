@@ -10,7 +10,7 @@ $ kb write --kind 约束 --title "接口返回必须脱敏" --decision "接口�
 2>           影响大：compliance
 2>           影响大：security（“脱敏”）
 2>           ≈ 0.13 [P001] 支付接口高峰期超时
-2>           → 请补全：kb edit C001
+2>           → 请补全：kb write --updates C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind 决策 --title "接口版本写在路径里" --decision "接口的版本写在路径里" --alternatives "写在请求头" --why "缓存认得" --impact src/api/ --verification "make test-api" --rollback "两种都保留一年" --area architecture
 新建      [D001] 接口版本写在路径里  content/anchors/global/D001-接口版本写在路径里.md

@@ -15,7 +15,7 @@ $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Order
       "not given: alternatives, impact, verification, rollback",
       "large impact: architecture"
     ],
-    "next": "complete it: kb edit D001",
+    "next": "complete it: kb write --updates D001 --alternatives \"…\" --impact PATH --verification \"…\" --rollback \"…\"",
     "similar": [],
     "branch": "",
     "commit": "<commit>",
@@ -333,7 +333,7 @@ $ kb review --json
 
 $ kb hint t2 -k orders --json
 {
-  "text": "## [识 T2] 设计参考\n\n📜 **历史决策**:\n| ID | 决策 | 理由 |\n|----|------|------|\n| [D001] | Use PostgreSQL for orders (⚠️ unverified) | It has transactions and we run it already |\n\n---\n> 仅供参考，决策权在本体",
+  "text": "## [T2] Before you design\n\n📜 **Earlier decisions**:\n| ID | Decision | Why |\n|----|------|------|\n| [D001] | Use PostgreSQL for orders (⚠️ unverified) | It has transactions and we run it already |\n\n---\n> For reference only; the decision is yours",
   "ids": [
     "D001"
   ],

@@ -4,7 +4,7 @@ $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Order
 created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
-2>           → complete it: kb edit D001
+2>           → complete it: kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind decision --title "Store invoices in the object store" --decision "Invoices are files in the object store" --alternatives "In the database" --why "They are large" --impact src/invoices/ --verification "make test" --rollback "Copy them back" --area architecture
 created   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md

@@ -4,13 +4,13 @@ $ kb write --kind decision --title "使用 JWT 做认证" --decision "接口统�
 新建      [D001] 使用 JWT 做认证  content/anchors/global/D001-使用-jwt-做认证.md
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
-2>           → 请补全：kb edit D001
+2>           → 请补全：kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind decision --title "会话改存服务端" --decision "会话存放在服务端" --why "可以随时撤销" --area security
 新建      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
-2>           → 请补全：kb edit D002
+2>           → 请补全：kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb supersede D001 --by D002 --yes
 更新      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
@@ -23,7 +23,7 @@ $ kb confirm D002
 
 $ kb status D002 accepted --yes
 2> kb: content/anchors/global/D002-会话改存服务端.md: [D002] 缺少：备选方案, 影响范围, 验证方式, 回滚方式
-2>     → 请补全：kb edit D002
+2>     → 请补全：kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 ? 1
 
 $ kb rm D002 --why "系统下线" --yes

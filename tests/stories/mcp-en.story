@@ -73,7 +73,7 @@ args = ["mcp"]
 % what it will not do
 $ kb mcp install emacs
 2> kb: there is no client emacs
-2>     → known: claude, codex, gemini, cursor, opencode
+2>     → known: claude, codex, gemini, copilot, cursor, opencode
 ? 1
 
 $ kb mcp install claude --user --project

@@ -16,7 +16,7 @@ created   [shop:I001] The ledger answers in minor units  content/anchors/project
 2>           reusable: useful in other projects
 2>           ≈ 0.12 [D001] Use PostgreSQL for orders
 2>           ≈ 0.11 [P001] Connection pools run dry under load
-2>           → complete it: kb edit shop:I001
+2>           → complete it: kb write --updates shop:I001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb list
 D001   ✅ accepted  Use PostgreSQL for orders  (global)

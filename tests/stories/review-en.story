@@ -4,7 +4,7 @@ $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Order
 created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
-2>           → complete it: kb edit D001
+2>           → complete it: kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --why "The schema changes every single week" --area architecture --session s2
 conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb-for-orders.md

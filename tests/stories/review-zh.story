@@ -4,7 +4,7 @@ $ kb write --kind decision --title "使用 FastAPI 作为后端框架" --decisio
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
-2>           → 请补全：kb edit D001
+2>           → 请补全：kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision "后端统一使用 Flask" --why "团队更熟悉" --area architecture --session s2
 矛盾      [D002] 采用 Flask 作为后端框架  content/anchors/global/D002-采用-flask-作为后端框架.md

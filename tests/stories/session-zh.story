@@ -13,18 +13,18 @@ content/sessions/shop-<stamp>-5f0e9a3c
 2>           未给出：备选方案, 理由, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture（“Redis”）
 2>           影响大：performance（“缓存”）
-2>           → 请补全：kb edit shop:D001
+2>           → 请补全：kb write --updates shop:D001 --alternatives "…" --why "…" --impact PATH --verification "…" --rollback "…"
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
 2>           影响大：performance（“缓存”）
 2>           ≈ 0.36 [shop:D001] 下单接口使用 Redis 缓存库存
-2>           → 请补全：kb edit shop:D002
+2>           → 请补全：kb write --updates shop:D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：security
 2>           影响大：performance（“缓存”）
 2>           ≈ 0.08 [shop:D001] 下单接口使用 Redis 缓存库存
 2>           ≈ 0.07 [shop:D002] 库存数量缓存在 Redis 中，过期时间 30 秒
-2>           → 请补全：kb edit shop:C001
+2>           → 请补全：kb write --updates shop:C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb session list
 <time>  shop-<stamp>-5f0e9a3c  +3  给下单接口选一个缓存方案，最后记下决定

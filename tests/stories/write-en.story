@@ -5,7 +5,7 @@ $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Order
 created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
-2>           → complete it: kb edit D001
+2>           → complete it: kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 % With all six it is accepted.
 $ kb write --kind decision --title "Publish events through the outbox table" --decision "Order events are written to the outbox table in the same transaction" --alternatives "Dual writes" --why "An event is never lost" --impact src/outbox/ --verification "make test-outbox" --rollback "Switch back to direct publishing" --area architecture
@@ -33,7 +33,7 @@ created   [D003] Paint the settings button blue  content/anchors/global/D003-pai
 2>           repeated: seen in 2 sessions
 2>           ≈ 0.17 [D002] Publish events through the outbox table
 2>           ≈ 0.09 [D001] Use PostgreSQL for orders
-2>           → complete it: kb edit D003
+2>           → complete it: kb write --updates D003 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 % Refused: a title that could stand over anything, and something for today only.
 $ kb write --kind decision --title "Fix it" --decision "It is fixed" --area architecture
@@ -103,7 +103,7 @@ created   [C001] Every outgoing message is redacted  content/anchors/global/C001
 2>           ≈ 0.16 [D002] Publish events through the outbox table
 2>           ≈ 0.16 [D001] Use PostgreSQL for orders
 2>           ≈ 0.15 [D003] Paint the settings button blue
-2>           → complete it: kb edit C001
+2>           → complete it: kb write --updates C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb list --kind constraint
 2> no record

@@ -15,7 +15,7 @@ created   [U001] Answer in Chinese  content/anchors/global/U001-answer-in-chines
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: architecture
 2>           large impact: performance (“cache”)
-2>           → complete it: kb edit D001
+2>           → complete it: kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 2>           reusable: useful in other projects
 2>           ≈ 0.26 [D001] Use Redis for the session cache
 

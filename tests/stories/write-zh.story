@@ -4,7 +4,7 @@ $ kb write --kind 决策 --title "使用 FastAPI 作为后端框架" --decision 
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           影响大：architecture
-2>           → 请补全：kb edit D001
+2>           → 请补全：kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind 约束 --title "所有输出必须脱敏" --decision "返回给用户之前必须经过 Sanitizer" --alternatives "只在网关脱敏" --why "合规要求" --impact src/output/ --verification "make test-redact" --rollback "关闭脱敏开关" --area compliance --session s1
 新建      [C001] 所有输出必须脱敏  content/anchors/global/C001-所有输出必须脱敏.md
@@ -22,7 +22,7 @@ $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设
 新建      [D002] 把按钮颜色改成蓝色  content/anchors/global/D002-把按钮颜色改成蓝色.md
 2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
 2>           重复出现：见于 2 个会话
-2>           → 请补全：kb edit D002
+2>           → 请补全：kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 % 拒绝
 $ kb write --kind decision --title "修复问题" --decision "问题已修复" --area architecture

@@ -18,6 +18,7 @@ from kb.knowledge.write.beside import tell_kept_work
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, edited, moved, stays
 from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
 from kb.knowledge.write.publish import is_record, left_behind
+from kb.knowledge.write.unreadable import damaged_here, may_say_the_same
 from kb.patterns import regex
 from kb.record import GLOBAL, SCOPE, Candidate, Record, Similar, Status, Verdict
 from kb.store.git.repository import GivenUp, LostRace
@@ -27,7 +28,7 @@ from kb.words import Said, say
 from kb.writing import gate, karma, merge, quality, redact
 from kb.writing.dedup import likest
 from kb.writing.objection import Objection
-from kb.writing.verdict import Decision, decide, missing_sections
+from kb.writing.verdict import Decision, decide, missing_sections, to_complete
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -213,6 +214,8 @@ class Deciding(Writing):
         """Return the verdict on a candidate of good quality: it is refused, held or let through the gate."""
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
+        if decision.step == "create" and (damaged := may_say_the_same(self.kb, candidate)):
+            return inbox.hold_damaged(self, candidate, damaged, decision.similar)
         held = inbox.same_as(self.kb, candidate)
         sightings, in_sessions = self._sightings(candidate, decision, held)
         admission = gate.admission(
@@ -308,7 +311,7 @@ class Deciding(Writing):
             sources = inbox.heard(held, candidate)
             record = record._replace(sources=merge.with_source(sources), occurrences=max(len(sources), 1))
         lacking = missing_sections(record)
-        remedy = say("complete it: kb edit {id}", id=record.scoped_id) if lacking else say("")
+        remedy = to_complete(record, lacking)
         labels = section_labels(lacking, self.kb.config.language)
         said = [say("not given: {sections}", sections=labels)] if lacking else []
         if lacking and self.kb.config.missing == "refuse":
@@ -369,6 +372,8 @@ class Deciding(Writing):
         before = self.text_of(record.path)
         if before is None:
             return inbox.hold_uncommitted(self, candidate, record.path, reasons, decision.similar)
+        if damaged := damaged_here(self.kb, record.path, before):
+            return inbox.hold_damaged(self, candidate, damaged, decision.similar)
         old = decode(before, record.path)
         new = merge.apply(old, step, self.kb.config.language)
         markdown.proved(old, new, (*step.changes, "uid"), record.path)

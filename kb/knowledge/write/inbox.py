@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
-from kb.errors import BadInput, Busy, KbError, UnknownId
+from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import INBOX
 from kb.record import Candidate, Record, Similar, Verdict
@@ -138,6 +138,14 @@ def hold_uncommitted(
     remedy = say("commit it: git add {path}", path=path)
     objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in said]
     return hold(writing, candidate, same_as(writing.kb, candidate), objections, alike)
+
+
+def hold_damaged(writing: Writing, candidate: Candidate, damaged: BadRecord, alike: Sequence[Similar]) -> Verdict:
+    """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has mended it."""
+    reason = say("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
+    remedy = say("mend {path}, see: kb check; then: kb inbox promote", path=damaged.path)
+    objection = Objection("damaged", reason, remedy, refuses=False)
+    return hold(writing, candidate, same_as(writing.kb, candidate), [objection], alike)
 
 
 def joined(candidate: Candidate, earlier: Candidate) -> Candidate:

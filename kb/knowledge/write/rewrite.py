@@ -10,7 +10,8 @@ from kb.errors import BadRecord, UnknownId
 from kb.front import decode
 from kb.knowledge.lookup import one_named
 from kb.knowledge.review.branches import propose_text
-from kb.knowledge.write.inbox import hold_uncommitted
+from kb.knowledge.write.inbox import hold_damaged, hold_uncommitted
+from kb.knowledge.write.unreadable import damaged_here
 from kb.record import Candidate, Record, Status, Verdict
 from kb.store.git import checkout
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -47,6 +48,8 @@ def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> 
     if before is None:
         return hold_uncommitted(writing, candidate, record.path, grounds, ())
     markdown.read(before, record.path)
+    if damaged := damaged_here(writing.kb, record.path, before):
+        return hold_damaged(writing, candidate, damaged, ())
     base = as_the_tool_left_it(writing, record, before)
     wanted = _with_sections(writing, base, record, candidate)
     if wanted == base:
