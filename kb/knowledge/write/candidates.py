@@ -214,7 +214,8 @@ class Deciding(Writing):
         """Return the verdict on a candidate of good quality: it is refused, held or let through the gate."""
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
-        if decision.step == "create" and (damaged := may_say_the_same(self.kb, candidate)):
+        is_new = decision.step == "create" and not candidate.updates
+        if is_new and (damaged := may_say_the_same(self.kb, candidate)):
             return inbox.hold_damaged(self, candidate, damaged, decision.similar)
         held = inbox.same_as(self.kb, candidate)
         sightings, in_sessions = self._sightings(candidate, decision, held)
