@@ -140,7 +140,7 @@ def bad_refs(clone: Path) -> Iterator[str]:
 def _foreign_files(clone: Path) -> Iterator[str]:
     """Yield the files of the person's that a commit of kb's has."""
     form = "--format=%x01%h %(trailers:key=Kb-Op,valueonly,separator=)"
-    for chunk in git(clone, "log", "--all", "--no-merges", form, "--name-only").split("\1")[1:]:
+    for chunk in git(clone, "log", "--all", "--no-merges", "--min-parents=1", form, "--name-only").split("\1")[1:]:
         head, *names = chunk.split("\n")
         if head.partition(" ")[2].strip():
             yield from (f"{head} has {name}" for name in names if name.startswith(("mine-", "code.txt")))

@@ -134,6 +134,29 @@ def test_what_a_person_has_taken_out_is_not_committed_again(kb: KnowledgeBase, r
     assert in_commit(root, path) == ""
 
 
+@pytest.mark.parametrize("call", ["read", "write"])
+def test_it_is_back_before_a_merge_is_concluded(kb: KnowledgeBase, root: Path, call: str) -> None:
+    """`git merge` wrote the old index back, and could not move HEAD, because kb had: the person commits by hand."""
+    git(root, "switch", "-q", "-c", "side")
+    (root / "code.txt").write_text("a\n")
+    git(root, "add", "code.txt")
+    git(root, "commit", "-qm", "Their work")
+    git(root, "switch", "-q", "main")
+    one(kb, decision(0))
+    git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
+    merge_head = (root / ".git" / "MERGE_HEAD").read_bytes()
+    (root / ".git" / "MERGE_HEAD").unlink()
+    with index_written_back(root):
+        path = one(kb, decision(1)).path
+    (root / ".git" / "MERGE_HEAD").write_bytes(merge_head)
+    if call == "read":
+        kb.records()
+    else:
+        assert one(kb, decision(2)).spooled
+    git(root, "commit", "-qm", "Merge")
+    assert in_commit(root, path)
+
+
 # -- what a person does stays done ----------------------------------------------------------------
 
 

@@ -100,9 +100,9 @@ class Writing:
         with repository.locked(given_up):
             try:
                 has_followed = finish_following(self.kb)
+                dropped.put_back(self.kb)  # also in the middle of a merge, which would be concluded without it
                 if busy := repository.not_now():
                     raise busy
-                dropped.put_back(self.kb)
                 beside.keep_lost_work(self.kb)
                 self.head = repository.head()
                 knows = fresh.knows(self.kb, self.head.oid)

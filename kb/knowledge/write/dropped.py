@@ -88,6 +88,8 @@ def put_back(kb: KnowledgeBase) -> list[str]:
     stamp, published = index_stamp(kb.repository), _rows(kb, _PUBLISHED)
     if not published or kb.index.note(_SEEN) == stamp:
         return []
+    if os.path.exists(os.path.join(kb.repository.git_dir, "index.lock")):
+        return []  # git is at it; the next call looks again
     if _has_everything(kb, published[-1][1]):
         set_compared(kb, stamp)
         return []
@@ -119,11 +121,8 @@ def put_back_if_free(kb: KnowledgeBase) -> None:
     """Do the same for a call that only reads: nothing is waited for, and a later call does what this one cannot."""
     if was_compared(kb) or not _rows(kb, _PUBLISHED):
         return
-    if os.path.exists(os.path.join(kb.repository.git_dir, "index.lock")):
-        return
     with contextlib.suppress(GivenUp, KbError, OSError), kb.repository.locked(given_up=lambda: True):
-        if not kb.repository.not_now():
-            put_back(kb)
+        put_back(kb)
 
 
 def taken_out(kb: KnowledgeBase) -> dict[str, tuple[bytes | None, bytes | None]]:
