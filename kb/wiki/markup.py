@@ -24,6 +24,8 @@ _MENTION = regex(
     rf"|(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+)"
 )
 _DEFINITION = regex(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
+_MOST_OPEN = 1000
+"""Brackets of one paragraph; a long list of links has some hundred."""
 _REFERENCE = regex(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
 
 
@@ -64,6 +66,21 @@ def reference(words: str) -> Reference:
     """Return what *words* ("D001", "shop:D001") refer to; a word of another form is an id as it stands."""
     match = _REFERENCE.fullmatch(words.strip().strip("[]"))
     return Reference(match.group(1) or "", match.group(2)) if match else Reference("", words)
+
+
+def untangled(text: str) -> str:
+    """Return the markdown *text* with every paragraph as code that opens more brackets than a reader could close.
+
+    The time of mkdocs' markdown grows with the square of the brackets that stay open in one paragraph.
+    """
+    if text.count("[") <= _MOST_OPEN:
+        return text
+    return "\n\n".join([_as_code(part) if part.count("[") > _MOST_OPEN else part for part in text.split("\n\n")])
+
+
+def _as_code(text: str) -> str:
+    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def cited(text: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:

@@ -24,7 +24,7 @@ from kb.wiki.labels import (
     tag_links,
     titled,
 )
-from kb.wiki.markup import cited, link, plain, reference
+from kb.wiki.markup import cited, link, plain, reference, untangled
 from kb.wiki.whole import Page, Wiki, folder_of_path
 from kb.wiki.worddiff import changes
 from kb.words import say
@@ -45,7 +45,7 @@ class Citing:
 
     def body(self, text: str) -> str:
         """Return the markdown *text* with its citations as links."""
-        return cited(text.strip("\n"), self._citation, self._named)
+        return cited(untangled(text.strip("\n")), self._citation, self._named)
 
     def _citation(self, what: Reference) -> str:
         said = f"{what.project}:{what.id}" if what.project else what.id
