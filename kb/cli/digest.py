@@ -12,7 +12,6 @@ from kb.cli.ink import PLAIN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
-from kb.reading.quoting import TITLE_LIMIT, quoted
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -34,12 +33,13 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
     What was used is what this clone has handed to agents; other clones count for themselves.
     """
     from kb.knowledge.past.digest import digest
+    from kb.knowledge.recall.handed import base_name
 
     found = digest(kb, kb.day_named(since))
     if as_json:
         print_json(_values(kb, found))
         return
-    title = say("{name} since {day}", name=quoted(kb.config.name, TITLE_LIMIT), day=found.since)
+    title = say("{name} since {day}", name=base_name(kb), day=found.since)
     click.echo("\n".join([kb.words(title), "", *lines(kb, found)]).rstrip("\n"))
 
 

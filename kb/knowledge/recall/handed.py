@@ -52,12 +52,17 @@ def whole(kb: KnowledgeBase, record: Record, *, budget: int, only: str = "") -> 
     return handing.whole(named_for(kb.index, (record,), kb.here)[0], kb.config, budget=budget, only=only)
 
 
+def base_name(kb: KnowledgeBase) -> str:
+    """Return the name of the knowledge base on one line; what hides in it is shown."""
+    return quoted(kb.config.name, TITLE_LIMIT)
+
+
 def home(kb: KnowledgeBase, folder: str) -> Home:
     """Return what the knowledge base holds, for an agent that works in *folder*."""
     records = kb.records(Filter(statuses=tuple(LIVE)))
     scopes, kinds = Counter(record.scope for record in records), Counter(record.kind for record in records)
     return Home(
-        quoted(kb.config.name, TITLE_LIMIT),
+        base_name(kb),
         quoted(kb.project(folder), PATH_LIMIT),
         {quoted(scope, PATH_LIMIT): number for scope, number in sorted(scopes.items())},
         {kind.name: kinds[kind.name] for kind in KINDS},
