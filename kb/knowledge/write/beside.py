@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kb.errors import KbError
 from kb.store.files import content
@@ -32,16 +32,17 @@ _WINDOW = 120
 _REFS = "refs/kb/rescue/work-"
 
 
-def wait_for_others(repository: Repository) -> None:
-    """Wait until no git command moves a person's uncommitted work about here, `PATIENCE` seconds at most."""
+def wait_for_others(repository: Repository) -> list[str]:
+    """Wait until no git command moves a person's uncommitted work about here; return those there after `PATIENCE`."""
     end = time.monotonic() + PATIENCE
-    while rewriting_commands(repository.top) and time.monotonic() < end:
+    while (commands := rewriting_commands(repository.top)) and time.monotonic() < end:
         time.sleep(0.02)
+    return commands
 
 
-def note_others(kb: KnowledgeBase) -> None:
-    """Note that such a command runs now that kb has just held the lock; `keep_lost_work` looks what became of it."""
-    if commands := rewriting_commands(kb.repository.top):
+def note_others(kb: KnowledgeBase, before: Sequence[str]) -> None:
+    """Note such a command that ran *before* kb took the lock or runs now; `keep_lost_work` looks what became of it."""
+    if commands := [*before, *rewriting_commands(kb.repository.top)]:
         kb.index.set_note(_BESIDE, json.dumps([time.time(), commands[0]]))
 
 

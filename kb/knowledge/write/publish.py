@@ -47,7 +47,7 @@ def publish(
     follows = _from_the_checkout(kb, changes, owed)
     stamp = index_stamp(kb.repository)
     reserved = checkout.staged(kb.repository, head.oid, edited)
-    beside.wait_for_others(kb.repository)
+    others = beside.wait_for_others(kb.repository)
     _owe(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
     try:
         with checkout.held(kb.repository) as following:  # held as short as can be: a git command may need it meanwhile
@@ -67,7 +67,7 @@ def publish(
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
         _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
         _settle(kb, outcomes, changes)
-        beside.note_others(kb)
+        beside.note_others(kb, others)
         fresh.know(kb, tip)
         dropped.remember(kb, head.oid, tip)
         if was_compared:
