@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from fnmatch import translate
 
 from kb.checking.findings import Finding, Severity
 from kb.checking.schema import is_day
 from kb.checking.shelf import Opened, Shelf, finding, folders_of
 from kb.patterns import regex
-from kb.record import FIXED_BY, LIVE, REGRESSION_TEST, Status
+from kb.record import FIXED_BY, LIVE, REGRESSION_TEST, Record, Status, is_imported
 from kb.text import clip
 from kb.words import Said, say
 
@@ -22,6 +22,8 @@ UNSETTLED_DAYS = 180
 UNCONFIRMED_DAYS = 730
 """Days after which an accepted record whose impact nobody can follow is brought up. Our judgement."""
 
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID = regex(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _OUTSIDE = regex(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
 _LINE_NUMBER = regex(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
@@ -148,6 +150,19 @@ def known_fixes(shelf: Shelf) -> Iterator[Finding]:
             yield finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
 
 
+def _came_on(record: Record) -> date | None:
+    """Return the day on which a record of another tool was imported, by its uid: what it is dated was long before.
+
+    The first ten characters of a ULID are the milliseconds since 1970, in Crockford's base 32.
+    """
+    if not is_imported(record.extra) or record.confirmed or not _ULID.fullmatch(record.uid):
+        return None
+    milliseconds = 0
+    for letter in record.uid[:10]:
+        milliseconds = 32 * milliseconds + _CROCKFORD.index(letter)
+    return date(1970, 1, 1) + timedelta(days=milliseconds // 86_400_000)
+
+
 def old_records(shelf: Shelf) -> Iterator[Finding]:
     """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for."""
     if not shelf.surroundings.today:
@@ -157,7 +172,8 @@ def old_records(shelf: Shelf) -> Iterator[Finding]:
         day = one.record.confirmed or one.record.date
         if not is_day(day):
             continue
-        age = (today - date.fromisoformat(day)).days
+        since = max(date.fromisoformat(day), _came_on(one.record) or date.min)
+        age = (today - since).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
             message = say("it has been waiting for a verdict for {days} days", days=age)
             fix = say("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)

@@ -16,7 +16,7 @@ from kb.errors import BadRecord
 from kb.fences import code_lines
 from kb.front import Span, line_of, lines
 from kb.patterns import regex
-from kb.record import Record, Section
+from kb.record import Record, Section, is_imported
 from kb.text import clip, count, one_line
 from kb.words import say
 
@@ -42,7 +42,8 @@ def sections_twice(shelf: Shelf) -> Iterator[Finding]:
             continue
         for number, name in enumerate(names):
             first = names.index(name)
-            if first < number:
+            is_free = is_imported(one.record.extra) and not one.record.sections[number].name
+            if first < number and not is_free:  # "Pros" below each option of a foreign record is asked for by nobody
                 yield _section_twice(one, first, number)
 
 
@@ -160,6 +161,8 @@ def _repeated(text: str) -> tuple[int, str] | None:
     for row, words, is_item in _pieces(text):
         if not is_item:
             items = set()  # another list begins
+        if not words:
+            continue
         seen = items if is_item else paragraphs
         if words in seen and count(words) >= (WEIGHTY if is_item else PARAGRAPH):
             return row, words
@@ -168,7 +171,10 @@ def _repeated(text: str) -> tuple[int, str] | None:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield the outer list items and table rows of *text*, and its paragraphs, each with its 0-based row."""
+    """Yield the outer list items and table rows of *text*, and its paragraphs, each with its 0-based row.
+
+    A heading is a paragraph without words.
+    """
     paragraph: list[str] = []
     for number, row in enumerate([*_without_code(text), ""]):
         item = _ITEM.match(row)
@@ -177,6 +183,8 @@ def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
             paragraph = []
         if item:
             yield number, one_line(item.group(1) or item.group(2)), True
+        elif row.startswith("#"):
+            yield number, "", False  # the list below another heading is another list
         elif row.strip() and (paragraph or not row.startswith((" ", "\t", "#"))):
             paragraph.append(row)
 

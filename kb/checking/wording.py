@@ -8,7 +8,7 @@ from kb.checking.findings import Finding, Text
 from kb.checking.shelf import Shelf, finding
 from kb.errors import BadRecord
 from kb.front import decode
-from kb.record import LIVE
+from kb.record import LIVE, is_imported
 from kb.text import clip
 from kb.words import say
 
@@ -39,7 +39,8 @@ def broken_texts(shelf: Shelf) -> Iterator[Text]:
 def vague_titles(shelf: Shelf) -> Iterator[Finding]:
     """Report live records whose title could stand over any record (RUYI-52)."""
     for one in shelf.opened:
-        if one.record.status in LIVE and shelf.vague(one.record.title):
+        foreign = is_imported(one.record.extra)  # its title was given where other rules hold
+        if one.record.status in LIVE and not foreign and shelf.vague(one.record.title):
             message = say("the title names no subject: {title}", title=clip(one.record.title, 80))
             fix = say("say what was decided about what")
             yield finding("title", one, message, fix, key="title", severity="warning")
