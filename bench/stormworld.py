@@ -57,16 +57,21 @@ def built(top: Path, shape: str) -> World:
 def _prepare(seed: Path, shape: str) -> None:
     """Commit what a shape has in its files."""
     if shape == "attributes":
-        (seed / ".gitattributes").write_text((seed / ".gitattributes").read_text() + _ATTRIBUTES)
+        _append(seed / ".gitattributes", _ATTRIBUTES)
     elif shape == "filter":
         git(seed, "config", "--global", "filter.mark.clean", "sed s/^/X/")
         git(seed, "config", "--global", "filter.mark.smudge", "sed s/^X//")
         git(seed, "config", "--global", "filter.mark.required", "true")
-        (seed / ".gitattributes").write_text((seed / ".gitattributes").read_text() + "*.bin filter=mark\n")
+        _append(seed / ".gitattributes", "*.bin filter=mark\n")
         (seed / "large.bin").write_text("data\n" * 100)
     (seed / "code.txt").write_text("code\n")
     git(seed, "add", ".")
     git(seed, "commit", "-qm", "What is no record")
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
 
 
 def _cloned(*options: str, settings: Mapping[str, str] = {}) -> Callable[[Path], Path]:
