@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from test_answers import Session, wait
 
 from kb.knowledge import KnowledgeBase
 from kb.record import Candidate
-from kb.writing.personal import is_personal, speaks_of_self
+from kb.writing.personal import is_about_a_person, is_personal, may_be_about_a_person, speaks_of_self
 
 ROWS = [row.split("\t") for row in (Path(__file__).parent / "personal.tsv").read_text("utf-8").splitlines()]
 FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",
@@ -121,3 +122,11 @@ def test_another_kind_may_say_i(kb: KnowledgeBase) -> None:
                   decision="Releases are signed. I am the maintainer of the key and I live in another time zone.")
     ])  # fmt: skip
     assert verdict.verdict == "created"
+
+
+def test_a_document_costs_no_time() -> None:
+    began = time.process_time()
+    for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
+        is_about_a_person(Candidate("preference", "x", decision=text))
+        may_be_about_a_person(Candidate("preference", "x", decision=text))
+    assert time.process_time() - began < 6

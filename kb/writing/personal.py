@@ -174,6 +174,8 @@ _SPEAKS_ZH = (
 _SPEAKS_ABOUT_ZH = (
     rf"^\W*用户(?!名|组|表|的?(?:{_WORK_NOUNS_ZH}|要求|希望)|{_ADVERBS_ZH}(?:{_WISHES_ZH}|{_WORKS_ZH}|喜欢))"
 )
+_LONGEST = 20_000
+"""Characters of a text that are looked at: what is longer is a document, and nobody's introduction."""
 _CLAUSE = regex(r"[。！？!?；;，,、\n]+|\.(?=\s|$)|[:：](?=\s|[^\W\d_])|\b(?:because|since|so that)\b")
 
 
@@ -191,7 +193,7 @@ def speaks_of_self(text: str) -> bool:
 
 def is_about_a_person(candidate: Candidate) -> bool:
     """Return whether *candidate* is certainly a fact about the person whose session it comes from."""
-    return is_personal("\n".join((candidate.title, candidate.decision)))
+    return is_personal("\n".join((candidate.title[:_LONGEST], candidate.decision[:_LONGEST])))
 
 
 def may_be_about_a_person(candidate: Candidate) -> bool:
@@ -202,7 +204,7 @@ def may_be_about_a_person(candidate: Candidate) -> bool:
     """
     if is_about_a_person(candidate):
         return True
-    texts = (candidate.title, candidate.decision)
+    texts = (candidate.title[:_LONGEST], candidate.decision[:_LONGEST])
     about = any(_matches((_SPEAKS_ABOUT, _SPEAKS_ABOUT_ZH), text.casefold()) for text in texts)
     return candidate.kind == "preference" and (about or any(map(speaks_of_self, texts)))
 
