@@ -122,8 +122,10 @@ def test_a_change_is_set_aside_whole_and_the_files_are_as_they_were(blocked: Age
     ["rm -r $(ls -d cont*)", "git rm -rq $(ls -d cont*)", "mv cont* elsewhere",
      "for f in $(git ls-files '*.md'); do ln -sf /etc/hostname $f; done", "git ls-files -z '*.md' | xargs -0 gzip",
      REPLACE + " && git commit -qam 'Rename the database'",
+     REPLACE + " && git commit -qa --amend --no-edit",
+     "git filter-branch -f --tree-filter 'sed -i s/PostgreSQL/MySQL/ cont*/*/*/*.md' HEAD~1..HEAD",
      "git ls-files '*.md' | xargs sed -i s/PostgreSQL/MySQL/g && git add -A"],
-    ids=["rm", "git rm", "mv", "link", "gzip", "commit", "stage"],
+    ids=["rm", "git rm", "mv", "link", "gzip", "commit", "amend", "rewrite", "stage"],
 )  # fmt: skip
 def test_records_come_back_whatever_was_done_to_them(blocked: Agent, command: str) -> None:
     before = blocked.text()
@@ -207,6 +209,15 @@ def test_what_kb_itself_or_a_remote_brings_is_no_change(blocked: Agent, tmp_path
         )
     assert blocked.hook("PostToolUse", "kb write -") == Decision()
     assert len(list(blocked.record.parent.glob("*.md"))) == 3
+
+
+def test_a_colleagues_commit_by_hand_is_no_change_whatever_way_it_comes(blocked: Agent, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", str(blocked.folder), "other")
+    path = blocked.record.relative_to(blocked.folder)
+    (tmp_path / "other" / path).write_text(blocked.text() + "\nBy a colleague.\n")
+    git(tmp_path / "other", "commit", "-qam", "Add a line", "--date=2020-01-01T00:00:00Z")
+    assert blocked.does(f"git pull -q --no-rebase --no-edit {tmp_path / 'other'} main") == Decision()
+    assert "By a colleague" in blocked.text() and not blocked.branches()
 
 
 def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> None:

@@ -322,34 +322,40 @@ def _committed(kb: KnowledgeBase, seen: Look, began: int) -> set[tuple[str, str]
     words = list(_LOG)
     since = [f"^{seen.before.head}"] if seen.before.head else []
     words = [*words, seen.now.head, *since, "--not", "--remotes"]
-    made = [commit for commit in _commits(kb, [*words, "--", *paths]) if not commit.is_kbs]
     start = began // 10**9
-    written = {row for commit in made if min(commit.when, commit.written) >= start for row in commit.rows}
-    rewritten = [commit for commit in made if commit.when >= start > commit.written]
-    if any(commit.when < start for commit in made):  # of a branch that was there before, or made to look so
+    made = list(_commits(kb, [*words, "--", *paths]))
+    written = {row for one in made if min(one.when, one.written) >= start and not one.is_kbs for row in one.rows}
+    older = [one for one in made if one.written < start and not (one.is_kbs and _was_moved_by_kb(kb))]
+    if any(one.when < start for one in older):  # of a branch that was there before, or made to look so
         others = [f"--exclude={seen.now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
-        rewritten += [
-            one for one in _commits(kb, [*words, *others, "--", *paths]) if one.when < start and not one.is_kbs
-        ]
-    if not rewritten:
+        alone = {one.oid for one in _commits(kb, [*words, *others, "--", *paths])}
+        older = [one for one in older if one.when >= start or one.oid in alone]
+    if not older:
         return written
-    before = _contents_before(kb, paths, {commit.oid for commit in rewritten})
-    return written | {row for commit in rewritten for row in commit.rows if row not in before}
+    before = _before(kb, paths, {one.oid for one in older})
+    times, contents = {one.written for one in before}, {row for one in before for row in one.rows}
+    rewritten = [one for one in older if one.written in times]
+    return written | {row for one in rewritten for row in one.rows if row not in contents}
+
+
+def _was_moved_by_kb(kb: KnowledgeBase) -> bool:
+    """Return whether the last to move HEAD was kb, as by a sync that gives commits new parents."""
+    return kb.repository.git("log", "-g", "-1", "--format=%gs", "HEAD", check=False).startswith(b"kb")
 
 
 class _Commit(NamedTuple):
     oid: str
     when: int
     written: int
-    """When its author wrote it; a rebase keeps that."""
+    """When its author wrote it; `--amend`, a rebase and `filter-branch` keep that."""
     is_kbs: bool
     rows: tuple[tuple[str, str], ...]
 
 
-def _contents_before(kb: KnowledgeBase, paths: Sequence[str], without: set[str]) -> set[tuple[str, str]]:
-    """Return path and content that other commits have brought, on whatever branch, or before they were rewritten."""
+def _before(kb: KnowledgeBase, paths: Sequence[str], without: set[str]) -> list[_Commit]:
+    """Return the other commits that have changed *paths*, on whatever branch, or before they were rewritten."""
     found = _commits(kb, [*_LOG, "-n", "5000", "--all", "--reflog", "--", *paths])
-    return {row for commit in found if commit.oid not in without for row in commit.rows}
+    return [commit for commit in found if commit.oid not in without]
 
 
 def _commits(kb: KnowledgeBase, words: Sequence[str]) -> Iterator[_Commit]:
