@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from clones import FASTAPI, FLASK, SMALL, commits, committed, decision, one
+from command_line import run
 from conftest import Clock, git
 
+from kb.candidate import as_json
 from kb.errors import KbError
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.write import attempts
@@ -209,3 +211,20 @@ def test_a_job_that_another_process_has_begun_is_not_counted(kb: KnowledgeBase, 
     Path(path + ".begun").write_text(f"{os.getpid()} {os.getpid()}")
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
     assert not list(Path(path).parent.glob("*.begun"))
+
+
+@pytest.mark.parametrize("words", [("write", "-"), ("write", "-", "--yes"), None], ids=["stdin", "click", "options"])
+def test_settings_that_cannot_be_read_cost_nothing(
+    kb: KnowledgeBase, root: Path, words: tuple[str, ...] | None
+) -> None:
+    candidate = decision(0, impact=("kb.toml",))
+    whole = (root / "kb.toml").read_text("utf-8")
+    (root / "kb.toml").write_text("<<<<<<< ours\nname = 1\n=======\n>>>>>>> theirs\n", "utf-8")
+    options = ("write", "--kind", "decision", "--title", candidate.title, "--decision", candidate.decision,
+               "--why", candidate.why, "--area", "architecture", "--scope", "global")  # fmt: skip
+    ran = run(root, *(words or options), stdin=json.dumps(as_json(candidate)).encode())
+    assert ran.code == 3 and "kb.toml" in ran.error and "the next call that can writes it" in ran.error
+    assert len(kb.state.spooled()) == 1
+    (root / "kb.toml").write_text(whole, "utf-8")
+    assert run(root, "write", "-", stdin=json.dumps(as_json(decision(1))).encode()).code == 0
+    assert {record.title for record in kb.records()} == {candidate.title, decision(1).title}

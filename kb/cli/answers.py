@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from kb.cli.prints import explain_nothing, name_broken, print_json, print_verdicts, warn
+from kb.cli.prints import explain_nothing, failed, name_broken, print_json, print_verdicts, spoken, warn
 from kb.config import NO_MODEL
-from kb.errors import BadInput
+from kb.errors import EXIT_REFUSED, BadInput, KbError
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -120,6 +120,25 @@ def write(
     verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided)
     name_broken(kb)
     return print_verdicts(kb, verdicts, as_json=as_json)
+
+
+def keep_for_later(place: str, read: Callable[[], Sequence[Candidate]], why: KbError) -> int:
+    """Keep what `kb write` was handed, where the knowledge base at *place* cannot be opened; return the exit code.
+
+    *place* "": the one around the current folder. Conflict markers in kb.toml must not cost what somebody hands in.
+    """
+    from kb.knowledge.lookup import root_around, root_at
+    from kb.knowledge.write.spool import spool_without_settings
+
+    code = failed(why, place)
+    root = root_at(place) if place else root_around(os.getcwd(), os.environ)
+    try:
+        kept = spool_without_settings(root, os.environ, read())
+    except OSError:
+        return code
+    said = say("kept in {path}; the next call that can writes it", path=kept)
+    print("    " + said.in_language(spoken(place)), file=sys.stderr)
+    return EXIT_REFUSED
 
 
 def handed_in(source: str) -> list[Candidate]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kb.cli.prints import failed
-from kb.errors import KbError
+from kb.errors import KbError, NoKnowledgeBase
 from kb.patterns import regex
 from kb.record import SCOPE
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -79,12 +79,26 @@ def answered(line: Sequence[str]) -> int | None:
     from kb.knowledge import KnowledgeBase
 
     try:
-        with KnowledgeBase.open() as kb:
+        try:
+            kb = KnowledgeBase.open()
+        except NoKnowledgeBase:
+            raise
+        except KbError as error:
+            if form is not FORMS["write"] or read[1].get("dry_run"):
+                raise
+            return _keep(read[0][0], error)
+        with kb:
             return form.answer(kb, *read)
     except BrokenPipeError:
         return 1
     except (KbError, OSError) as error:
         return failed(error)
+
+
+def _keep(source: str, why: KbError) -> int:
+    from kb.cli.answers import handed_in, keep_for_later
+
+    return keep_for_later("", lambda: handed_in(source), why)
 
 
 def _read(line: Sequence[str], form: Form) -> tuple[list[str], dict[str, Any]] | None:

@@ -9,6 +9,7 @@ from kb.cli import answers
 from kb.cli.door import json_option, opened, usage
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import print_json
+from kb.errors import KbError, NoKnowledgeBase
 from kb.kinds import KINDS
 from kb.values import TYPE_CHECKING
 from kb.words import say
@@ -74,16 +75,29 @@ def command(
         return
     if source and any(value not in (None, ()) for value in given.values()):
         raise usage(say("give a file, - for stdin, or --kind and --title"))
-    with opened(ctx) as kb:
-        candidates = answers.handed_in(source) if source else [_from_options(kb, given)]
+    try:
+        kb = opened(ctx)
+    except NoKnowledgeBase:
+        raise
+    except KbError as error:
+        if dry_run or (given["updates"] and not given["title"]):
+            raise
+        place = str(ctx.find_root().obj or "")
+        ctx.exit(answers.keep_for_later(place, lambda: _candidates(None, source, given), error))
+    with kb:
+        candidates = _candidates(kb, source, given)
         decided = yes or (not source and has_decided(kb))
         ctx.exit(answers.write(kb, candidates, dry_run=dry_run, as_json=as_json, decided=decided))
 
 
-def _from_options(kb: KnowledgeBase, given: dict[str, Any]) -> Candidate:
+def _candidates(kb: KnowledgeBase | None, source: str | None, given: dict[str, Any]) -> list[Candidate]:
+    return answers.handed_in(source) if source else [_from_options(kb, given)]
+
+
+def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
     from kb import candidate
 
-    if given["updates"] and not (given["kind"] and given["title"]):
+    if kb and given["updates"] and not (given["kind"] and given["title"]):
         record = kb.record(given["updates"], scope=given["scope"] or "")
         known = {"kind": record.kind, "title": record.title, "scope": record.scope}
         given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}

@@ -14,12 +14,14 @@ from collections.abc import Mapping, Sequence
 
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
+from kb.config import Config
 from kb.errors import Busy, GitFailed, KbError
 from kb.knowledge.write import attempts
 from kb.knowledge.write.landed import claimed, has_landed
 from kb.record import Candidate, Verdict
 from kb.store.files import content
 from kb.store.git.repository import QUEUE
+from kb.store.state import State
 from kb.values import TYPE_CHECKING
 from kb.words import say
 from kb.writing import redact
@@ -49,6 +51,17 @@ def spool(
         Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.words(why.hint), spooled=True)
         for c in safe
     ]
+
+
+def spool_without_settings(root: str, environment: Mapping[str, str], candidates: Sequence[Candidate]) -> str:
+    """Keep *candidates* for the next call although the settings of the knowledge base *root* cannot be read.
+
+    Return the file. What is kept is masked by the rules that kb has of itself; those of the settings mask it when it is
+    written. Raise OSError where nothing can be kept.
+    """
+    state = State(root, environment)
+    safe = [as_json(redact.redacted(candidate, Config().masking)[0]) for candidate in candidates]
+    return state.spool(time.time(), {"folder": os.getcwd(), "candidates": safe, "decided": False})
 
 
 def _scope(kb: KnowledgeBase, folder: str) -> str:
