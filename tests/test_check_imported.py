@@ -44,6 +44,8 @@ And another one.
 Fewer calls at night.
 """
 
+ONCE = "In this case the abstract of the search result is the only data that is included. "
+
 
 @pytest.fixture
 def adrs(tmp_path: Path) -> Path:
@@ -72,8 +74,8 @@ def test_what_is_imported_grows_old_from_that_day_on(root: Path, adrs: Path) -> 
     assert found.count("[stale]") == 2 and found.count("[unsettled]") == 1
 
 
-def test_a_list_that_repeats_itself_is_still_named(root: Path, adrs: Path) -> None:
+def test_what_its_author_repeats_stays_as_it_is(root: Path, adrs: Path) -> None:
     path = next(adrs.glob("0001-*"))
-    path.write_text(path.read_text().replace("### Do not retry\n", ""))
+    path.write_text(path.read_text().replace("### Do not retry\n", "").replace("One way.", ONCE).replace("And", ONCE))
     run(root, "import", "adr", str(adrs))
-    assert "[twice]" in run(root, "check").out
+    assert run(root, "check").out == ""

@@ -136,6 +136,8 @@ def items_twice(shelf: Shelf) -> Iterator[Finding]:
 def lines_twice(shelf: Shelf) -> Iterator[Finding]:
     """Report, once for a section, a list item that its list has twice, or a paragraph that the section has twice."""
     for one in shelf.opened:
+        if is_imported(one.record.extra) and one.record.path not in shelf.surroundings.merges:
+            continue  # its author wrote it so; only a merge repeats what nobody meant to
         texts = [*(section.text for section in one.record.sections), one.record.user]
         if not any(_may_repeat(text) for text in texts):
             continue
