@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from fnmatch import translate
 
@@ -21,6 +21,9 @@ UNSETTLED_DAYS = 180
 """Days after which a record that is still proposed is brought up. Our judgement."""
 UNCONFIRMED_DAYS = 730
 """Days after which an accepted record whose impact nobody can follow is brought up. Our judgement."""
+
+VERIFIED, VERIFICATION_FAILED = "verified", "failed"
+"""The key under which `kb verify` notes what came of it, and the word for a failure."""
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ULID = regex(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -128,6 +131,16 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
 
 def _reread(one: Opened) -> Said:
     return say("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
+
+
+def failed_verifications(shelf: Shelf) -> Iterator[Finding]:
+    """Report live records whose verification failed when it was last run (RUYI-16)."""
+    for one in shelf.opened:
+        kept = one.record.extra.get(VERIFIED)
+        if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
+            message = say("its verification failed on {day}", day=kept.get("date") or "–")
+            fix = say("mend the code or the record, then: kb verify {id}", id=one.record.id)
+            yield finding("verification", one, message, fix, key=VERIFIED, severity="warning")
 
 
 def known_fixes(shelf: Shelf) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     merged.leftover_markers,
     drift.impact_paths,
     drift.stale_records,
+    drift.failed_verifications,
     drift.known_fixes,
     drift.old_records,
     wording.secrets_in_texts,

@@ -61,11 +61,12 @@ def command(
 def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
     """Check the records, print what is found and return it."""
     from kb.checking import report
-    from kb.knowledge.checkup import checked
+    from kb.knowledge.checkup import checked, those
     from kb.knowledge.write.beside import tell_kept_work
     from kb.knowledge.write.dropped import tell_put_back
 
     found, records = checked(kb, fix=fix, below=below)
+    found = [*found, *those(_stale_layout(kb), below)]
     language = kb.config.language
     if form == "json":
         print_json(report.as_json(found, language))
@@ -81,6 +82,16 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
     for said in filter(None, (tell_put_back(kb), tell_kept_work(kb))):
         click.echo(said.in_language(language), err=True)
     return found
+
+
+def _stale_layout(kb: KnowledgeBase) -> list[Finding]:
+    """Return that `anchors.md` of the layout of one project is older than the records, where it is."""
+    from kb.checking.findings import Finding
+    from kb.exchange.layout import stale_anchors
+
+    path = stale_anchors(kb)
+    message = say("it is not up to date with the records")
+    return [Finding("layout", "warning", path, 1, message, say("run: kb layout migrate project"))] if path else []
 
 
 def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:

@@ -70,6 +70,19 @@ def migrate(kb: KnowledgeBase, layout: str, *, dry_run: bool = False) -> Migrate
 # -- the tree -------------------------------------------------------------------------------------
 
 
+def stale_anchors(kb: KnowledgeBase) -> str:
+    """Return the path of `anchors.md` where the tree has it and it no longer says what the records do; else ""."""
+    path = f"{TREE}/anchors.md"
+    place = os.path.join(kb.root, *path.split("/"))
+    if not os.path.isfile(place) or os.path.realpath(place) != os.path.join(
+        os.path.realpath(kb.root), *path.split("/")
+    ):
+        return ""
+    records = sorted(kb.records(), key=lambda record: record.uid or "~")
+    with open(place, "rb") as file:
+        return path if file.read() != render(records, "zh", GLOBAL).encode() else ""
+
+
 def _tree(kb: KnowledgeBase, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
     names = [_DCP, *map(_template, _FORMS), *kb.repository.files(tip, f"{CONTENT}/sessions")]

@@ -11,7 +11,7 @@ from kb.checking.findings import Finding, Key, Source, Surroundings, Text, Versi
 from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
-from kb.errors import Busy, GitFailed
+from kb.errors import Busy, GitFailed, KbError
 from kb.knowledge import clean
 from kb.knowledge.guard.agents import remember_mended, staged
 from kb.knowledge.lines import revisions
@@ -70,7 +70,7 @@ def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) 
     keep_lost_work(kb)
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
-    findings = [*found(everything), *staged(kb), *_dropped(kb)]
+    findings = [*found(everything), *staged(kb), *_dropped(kb), *_stale_memory(kb)]
     findings = those(for_readers(kb, findings, everything), below)
     mended = _still_as_read(kb, looked_at, fixes(findings, looked_at, lambda: ulid(kb.now()))) if fix else {}
     for path, data in mended.items():
@@ -84,6 +84,19 @@ def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:
     for path in still_dropped(kb):
         message = say("git's index does not have this file as it is committed: the next git commit undoes that")
         yield Finding("index", "warning", path, 1, message, say("keep it: git add {path}", path=path))
+
+
+def _stale_memory(kb: KnowledgeBase) -> Iterator[Finding]:
+    """Report the files that `kb memory` has written and that no longer say what the records do."""
+    from kb.knowledge.recall import bank
+
+    if not os.path.isfile(os.path.join(kb.root, *bank.MEMORY.split("/"))):
+        return
+    with contextlib.suppress(KbError):  # somebody has edited a block: kb memory says so
+        for page in bank.pages(kb):
+            if page.is_stale:
+                message = say("it is not up to date with the records")
+                yield Finding("memory", "warning", page.path, 1, message, say("run: kb memory"))
 
 
 def _still_as_read(kb: KnowledgeBase, read: Sequence[Source], mended: Mapping[str, bytes]) -> dict[str, bytes]:
