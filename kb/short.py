@@ -13,10 +13,14 @@ from kb.text import clip, first_sentence, has_cjk, one_line
 SHOWN = ("why", "impact", "rollback")
 """The fields the short form keeps (SHI "锚点格式 (缩略)"); the strict one keeps all six (RUYI-21)."""
 
+CHECKLIST = "checklist"
+"""The kind whose items are what it says: its short form keeps them."""
 LIMIT = 60
 """Characters of one line's text."""
 
 _ITEM = regex(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(\S.*)$")
+_ITEM_ROW = regex(r"^[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
+_BOX = regex(r"\[[ xX]\][ \t]+")
 _LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _FENCE = regex(r"[ \t]*(?:`{3,}|~{3,})")
 _RULER = regex(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
@@ -31,6 +35,9 @@ def short(record: Record, language: str, *, strict: bool = False) -> str:
     texts = {name: gist(record.section(name), name) for name in (ADR_SECTIONS if strict else SHOWN)}
     if not strict and not any(texts.values()):
         texts = {"decision": gist(record.section("decision"), "decision")}
+    if record.kind == CHECKLIST and not texts.get("decision"):
+        items = record.section("decision") or next((s.text for s in record.sections if _ITEM_ROW.search(s.text)), "")
+        texts = {"decision": gist(_BOX.sub("", items), "decision"), **texts}
     rows = [f"[{record.id}] {one_line(record.title)}"]
     for name, text in texts.items():
         if text or strict:

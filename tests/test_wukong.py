@@ -478,3 +478,13 @@ def test_items_are_kept_whole_while_they_fit():
 
 def test_user_notes_stand_under_their_heading():
     assert f"### {USER_HEADING}\n#### mine\n" in render([FULL], "zh")
+
+
+def test_the_short_form_of_a_checklist_has_its_items() -> None:
+    items = "- [ ] run the tests\n- [x] tag it"
+    for name, heading in (("decision", "Decision"), ("", "Items")):
+        sections = (Section(name, heading, items), Section("why", "Why", "It was missed once."))
+        said = short(Record("CK001", "checklist", "Before a release", sections=sections), "en")
+        assert said.splitlines()[1] == "- Decision: run the tests, tag it"
+    said = short(Record("D001", "decision", "One", sections=(Section("", "Items", items),)), "en")
+    assert said == "[D001] One"
