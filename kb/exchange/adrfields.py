@@ -304,7 +304,7 @@ def remark_of(heading: str) -> str:
 
 def _plain(heading: str) -> str:
     """Return *heading* without comments, emphasis and numbering."""
-    bare = re.sub(r"^[^\w（(]+|[*_`]+", "", re.sub(r"<!--.*?-->", "", heading)).strip()
+    bare = re.sub(r"^[^\w（(]+|[*_`]+", "", re.sub(r"<!--.*?(?:-->|\Z)", "", heading)).strip()
     return _NUMBERING.sub("", bare, count=1).strip()
 
 

@@ -26,7 +26,7 @@ PATH_LIMIT = 160
 
 _DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
 _TAG = regex(r"<(?=[A-Za-z/!?|])")
-_PIPE = regex(r"\\*\|")
+_PIPE = regex(r"(?<!\\)\\*+\|")
 _NONE = frozenset(
     ["", "-", "–", "—", "/", "n/a", "na", "none", "nothing", "tbd", "无", "暂无", "不适用", "待定", "没有"]
 )

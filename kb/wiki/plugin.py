@@ -54,7 +54,7 @@ SCRIPT = "assets/kb.js"
 LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
 """Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
-_INLINE = regex(r"(?s)<script>(.*?)</script>")
+_INLINE = regex(r"(?s)<script>((?:[^<]|<(?!/?script>))*+)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 

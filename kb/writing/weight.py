@@ -97,7 +97,7 @@ _BESIDE = frozenset(
 """Folders that go along with every module."""
 
 
-_MASK = regex(r"\[redacted:[^\]\n]*\]")
+_MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
 """What stands for a secret says nothing of the matter."""
 
 
