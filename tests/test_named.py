@@ -114,12 +114,12 @@ def test_a_verdict_names_what_it_wrote_elsewhere(world: World) -> None:
         "pay", "write", "--kind", "decision", "--project", "api", "--area", "security",
         "--title", "Keep the tokens of couriers in Vault", "--why", "A file in the repository leaked them all in June",
     )  # fmt: skip
-    assert "[api:D002]" in ran.out and "kb edit api:D002" in ran.error
+    assert "[api:D002]" in ran.out and "kb write --updates api:D002" in ran.error
 
 
 def test_an_error_names_the_record_for_its_reader(world: World) -> None:
     ran = world.run("pay", "status", "api:D001", "accepted")
-    assert ran.code == 1 and "[api:D001]" in ran.error and "kb edit api:D001" in ran.error
+    assert ran.code == 1 and "[api:D001]" in ran.error and "kb write --updates api:D001" in ran.error
 
 
 def test_a_hook_s_way_back_leads_to_what_it_wrote(world: World) -> None:
@@ -141,9 +141,9 @@ def test_a_review_is_found_by_the_id_of_its_scope(world: World) -> None:
     listed = world.run("api", "review").out
     own, other = re.findall(r"\+ \[(\S+)\] Use Flask", listed)
     assert {own, other} == {"D003", "pay:D003"}
-    assert world.run("api", "review", "accept", "D003").code == 0
+    assert world.run("api", "review", "accept", "D003", "--yes").code == 0
     assert [review.record.scope for review in world.kb.reviews()] == ["project/pay"]
-    assert world.run("api", "review", "reject", "pay:D003").code == 0
+    assert world.run("api", "review", "reject", "pay:D003", "--yes").code == 0
 
 
 def test_the_other_ends_of_links_are_named_for_the_reader(world: World) -> None:
