@@ -918,9 +918,7 @@ DOORS: dict[str, str] = {
     "codex does not run kb's hooks at {events}: they are not trusted, or changed since": (
         "codex 不运行 kb 在 {events} 上的钩子：它们未被信任，或信任之后又改过"
     ),
-    "start codex and trust them where it says that hooks need review": (
-        "启动 codex，在它提示钩子需要审查（Hooks need review）时选择信任"
-    ),
+    "start codex and trust them where it says that hooks need review": ("启动 codex，在它提示审查钩子时选择信任"),
     "codex runs them only after you have trusted them: start codex and answer “Hooks need review”; until then, and in "
     "codex exec, it runs none and says nothing": (
         "codex 只运行您信任过的钩子：请启动 codex 并回答 “Hooks need review”；在此之前（包括 codex exec）"

@@ -139,8 +139,9 @@ def serve(server: Server[Any], where: Address, listening: socket.socket, secret:
     import uvicorn
 
     made = app(server, where._replace(port=listening.getsockname()[1]), secret)
+    protocol: Any = _impatient_protocol  # any callable that makes a protocol will do, though a class is annotated
     config = uvicorn.Config(
-        made, http=_impatient_protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
+        made, http=protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
     )
     anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
 

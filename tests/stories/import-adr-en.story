@@ -202,8 +202,8 @@ created   [shop:D003] Use PostgreSQL  content/anchors/projects/shop/D003-use-pos
 2> imported: 3, unchanged: 0, no record: 1
 
 $ kb refs shop:D003
-→ supersedes  [D002] Use MySQL
-← cites       [D002] Use MySQL
+→ supersedes  [shop:D002] Use MySQL
+← cites       [shop:D002] Use MySQL
 
 $ kb import adr docs/nowhere
 2> kb: docs/nowhere: there is no such file or folder
