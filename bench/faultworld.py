@@ -254,7 +254,7 @@ def _damaged_state(stage: Stage, chance: random.Random) -> Iterator[str]:
         for aside in (place / ".kb/spool").glob("*.unreadable"):
             if "set aside" not in mended(place):
                 yield "the doctor does not name what was set aside"
-            aside.unlink()
+            aside.unlink(missing_ok=True)
         yield from stage.ends_well(place, decision(1), decision(2))
 
 

@@ -660,7 +660,7 @@ KNOWLEDGE: dict[str, str] = {
     "the session is kept and lands with the next call": "会话已暂存，随下一次调用写入",
     "line {line}: a kb block is left out: {problem}": "第 {line} 行：有一个 kb 块未被采用：{problem}",
     "saved already": "已存过档",
-    "it was begun twice and did not come to an end": "它开始过两次，都没有完成",
+    "it was begun {n} times and did not come to an end": "它开始过 {n} 次，都没有完成",
     "what was spooled cannot be written: {problem}; it is kept in {path}": (
         "暂存的内容无法写入：{problem}；保留在 {path}"
     ),
@@ -1126,7 +1126,9 @@ DOORS: dict[str, str] = {
     ),
     "nothing was set aside": "没有被搁置的内容",
     "{n} spooled files could not be written: {path}": "{n} 个暂存文件无法写入：{path}",
-    "read the file, save what it holds by hand, and delete it": "读该文件，手工保存其内容，再删除它",
+    "run: kb doctor --fix; save by hand what stays, and delete it": (
+        "运行：kb doctor --fix；仍然留下的，手工保存其内容后删除"
+    ),
     "nothing typed in kb edit is left over": "kb edit 中输入的内容都已提交",
     "{n} texts typed in kb edit were never committed: {path}": "{n} 份在 kb edit 中输入的内容从未提交：{path}",
     "take over what holds: kb edit; then delete the file": "取用仍然成立的内容：kb edit；然后删除该文件",

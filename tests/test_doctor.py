@@ -203,6 +203,24 @@ def test_what_waits_is_counted(filled: Path, environment: dict[str, str], tmp_pa
     assert outcome.state == doctor.FAILED and ".unreadable" in str(outcome.said), "never thrown away by --fix"
 
 
+def test_what_was_set_aside_is_handed_in_again(filled: Path, environment: dict[str, str]) -> None:
+    merging = filled / ".git" / "MERGE_HEAD"
+    merging.write_text("0" * 40)
+    with KnowledgeBase(str(filled), environment) as kb:
+        said = candidate("Invoices carry a number of their own", "the tax office asks for it")
+        (verdict,) = kb.write([said])
+        assert verdict.spooled
+        kept = kb.state.set_aside(kb.state.spooled()[0])
+    merging.unlink()
+    outcome = examined(filled, environment)["set aside"]
+    assert outcome.state == doctor.FAILED and kept in str(outcome.said) and "--fix" in str(outcome.remedy)
+    outcome = examined(filled, environment, fix=True)["set aside"]
+    assert outcome.state == doctor.OK and outcome.mended
+    with KnowledgeBase(str(filled), environment) as kb:
+        assert said.title in {record.title for record in kb.records()}
+        assert kb.state.spooled() == [] == kb.state.unreadable()
+
+
 def test_what_was_set_aside_is_found_where_it_was_spooled(filled: Path, environment: dict[str, str]) -> None:
     spool = filled / ".kb" / "spool"
     spool.write_text("in the way")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from clones import FASTAPI, FLASK, SMALL, commits, committed, decision, one
@@ -11,9 +12,10 @@ from command_line import run
 from conftest import Clock, git
 
 from kb.candidate import as_json
-from kb.errors import KbError
+from kb.errors import GitFailed, KbError
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.write import attempts
+from kb.knowledge.write.candidates import Deciding
 from kb.record import Candidate
 
 
@@ -137,8 +139,6 @@ def test_one_file_that_cannot_be_written_does_not_hold_up_the_others(
     spooled(kb, busy, decision(0))
     clock.seconds += 1
     spooled(kb, busy, decision(1))
-    from kb.errors import GitFailed
-    from kb.knowledge.write.candidates import Deciding
 
     run = Deciding.run
 
@@ -175,7 +175,6 @@ def test_only_what_is_spooled_is_promised_to_land(kb: KnowledgeBase, root: Path,
 # -- a job that does not end --------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # stopped wherever it is, in git as well
 def test_a_job_whose_time_is_over_twice_is_set_aside(
     kb: KnowledgeBase, busy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,25 +182,62 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     (path,) = kb.state.spooled()
     before = Path(path).read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(attempts, "JOB_SECONDS", 0.001)
+        patched.setattr(attempts, "JOB_SECONDS", 0.2)
+        patched.setattr(Deciding, "run", endless)
         assert kb.land() == []
         assert kb.land() == []
     assert kb.state.spooled() == [path]
     (verdict,) = kb.land()
-    assert verdict.verdict == "refused" and "begun twice" in verdict.reasons[0]
+    assert verdict.verdict == "refused" and "begun 2 times" in verdict.reasons[0]
     (kept,) = kb.state.unreadable()
     assert Path(kept).read_bytes() == before and kept in verdict.reasons[0]
     assert kb.state.spooled() == [] and kb.land() == []
 
 
-def test_a_job_that_was_stopped_twice_does_not_hold_up_the_next_write(kb: KnowledgeBase, busy: Path) -> None:
-    spooled(kb, busy, decision(0))
-    (path,) = kb.state.spooled()
+def endless(writing: Deciding, candidates: list[Candidate], **options: object) -> NoReturn:
+    """Never come to an end, as a search that goes back over a text again and again."""
+    while True:
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_end_of_the_time_that_a_finalizer_swallows_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow:
+        def __del__(self) -> None:
+            while True:
+                pass
+
+    def swallow() -> None:
+        Slow()
+        while True:
+            pass
+
+    monkeypatch.setattr(attempts, "JOB_SECONDS", 0.1)
+    with pytest.raises(attempts.JobTooLong), attempts.attempt(os.devnull + "/none"):
+        swallow()
+
+
+def stopped(path: str, times: int) -> None:
+    """Note for the job in *path* that so many processes began it and were killed."""
     ended = subprocess.Popen(["true"])
     ended.wait()
-    Path(path + ".begun").write_text(f"{ended.pid} {ended.pid}")
+    Path(path + ".begun").write_text(" ".join([str(ended.pid)] * times))
+
+
+def test_a_job_whose_process_was_killed_a_few_times_is_written(kb: KnowledgeBase, busy: Path) -> None:
+    spooled(kb, busy, decision(0))
+    (path,) = kb.state.spooled()
+    stopped(path, attempts.STOPPED_TRIES - 1)
+    assert [verdict.verdict for verdict in kb.land()] == ["created"]
+    assert kb.state.unreadable() == [] and not Path(path + ".begun").exists()
+
+
+def test_a_job_that_was_stopped_every_time_does_not_hold_up_the_next_write(kb: KnowledgeBase, busy: Path) -> None:
+    spooled(kb, busy, decision(0))
+    (path,) = kb.state.spooled()
+    stopped(path, attempts.STOPPED_TRIES)
     verdict = one(kb, decision(1))
-    assert verdict.verdict == "created" and any("begun twice" in reason for reason in verdict.reasons)
+    assert verdict.verdict == "created" and any("begun 5 times" in reason for reason in verdict.reasons)
     assert kb.state.unreadable() and not Path(path + ".begun").exists()
 
 

@@ -236,6 +236,12 @@ def unreadable(place: Place) -> Found:
     return Found(FAILED, say("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))
 
 
+def _hand_in_again(place: Place) -> None:
+    from kb.knowledge.write.spool import hand_in_again
+
+    hand_in_again(opened(place))
+
+
 def edits(place: Place) -> Found:
     """Look for what was typed in `kb edit` and never committed: the editor failed, or kb was killed."""
     found = left_drafts(opened(place))
@@ -298,7 +304,7 @@ CHECKS: tuple[Check, ...] = (
     Check("inbox", waiting, say("look who wrote them: git log -p refs/kb/inbox")),
     Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
     Check("queue", traces.queue, say("write something: the next write takes it along")),
-    Check("set aside", unreadable, say("read the file, save what it holds by hand, and delete it")),
+    Check("set aside", unreadable, say("run: kb doctor --fix; save by hand what stays, and delete it"), _hand_in_again),
     Check("edits", edits, say("take over what holds: kb edit; then delete the file")),
     Check("checkout", traces.checkout_follows, say("run: kb doctor --fix"), traces.let_follow),
     Check("leftovers", traces.leftovers, say("run: kb doctor --fix"), traces.clear_leftovers),

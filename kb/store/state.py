@@ -155,6 +155,11 @@ class State:
             os.replace(path, path + UNREADABLE)
         return path + UNREADABLE
 
+    def take_back(self, path: str) -> None:
+        """Put the file *path*, which was set aside, back into the spool."""
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path, path.removesuffix(UNREADABLE))
+
     # one at a time
 
     @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Bound what one spooled job may cost, so that no job holds up every later write.
 
-Before a job is begun, that is noted in a file beside it. A job that was begun twice and never came to an end, because
-its time was over or because its process was stopped, is not begun a third time.
+Before a job is begun, that is noted in a file beside it. A job whose time was over twice is not begun a third time.
+One whose process was stopped is tried more often: a process is killed for reasons that are not the job's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from kb.store.files import content, write_whole
 
 JOB_SECONDS = 20.0
 """Seconds of processor time that one job may take: a session of some megabytes takes one or two."""
-TRIES = 2
+OVER_TRIES = 2
+STOPPED_TRIES = 5
 _BEGUN = ".begun"
 _OVER = "over"
 
@@ -25,9 +26,11 @@ class JobTooLong(BaseException):
     """The time of a job is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
 
 
-def is_hopeless(path: str) -> bool:
-    """Return whether the job in *path* was begun `TRIES` times and never came to an end."""
-    return sum(not _is_running(process) for process in _tries(path)) >= TRIES
+def vain_tries(path: str) -> int:
+    """Return how often the job in *path* was begun in vain, where that is too often; else 0."""
+    ended = [process for process in _tries(path) if not _is_running(process)]
+    is_hopeless = ended.count(_OVER) >= OVER_TRIES or len(ended) >= STOPPED_TRIES
+    return len(ended) if is_hopeless else 0
 
 
 def forget_tries(path: str) -> None:
@@ -84,7 +87,10 @@ def _is_running(process: str) -> bool:
 
 @contextlib.contextmanager
 def _processor_time(limit: float) -> Iterator[None]:
-    """Raise JobTooLong in the block after *limit* seconds of processor time; in the main thread only."""
+    """Raise JobTooLong in the block after *limit* seconds of processor time; in the main thread only.
+
+    It is raised again after as many seconds more: Python drops what is raised in a finalizer.
+    """
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise JobTooLong
@@ -94,7 +100,7 @@ def _processor_time(limit: float) -> Iterator[None]:
     except ValueError:
         yield
         return
-    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_PROF, limit, limit)
     try:
         yield
     finally:

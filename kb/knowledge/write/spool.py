@@ -74,7 +74,7 @@ def _scope(kb: KnowledgeBase, folder: str) -> str:
 def land_spool(kb: KnowledgeBase) -> list[Verdict]:
     """Do what earlier calls had to spool, oldest first; what still cannot be done stays and holds up nothing else.
 
-    A file that cannot be read, or was begun twice in vain, is set aside; its verdict is `refused` and names it.
+    A file that cannot be read, or was begun too often in vain, is set aside; its verdict is `refused` and names it.
     """
     landed: list[Verdict] = []
     end = time.monotonic() + QUEUE
@@ -94,6 +94,13 @@ def land_spool(kb: KnowledgeBase) -> list[Verdict]:
         if time.monotonic() > end:
             break
     return landed
+
+
+def hand_in_again(kb: KnowledgeBase) -> list[Verdict]:
+    """Do what was set aside, each job with all its tries again; what still cannot be done is set aside again."""
+    for path in kb.state.unreadable():
+        kb.state.take_back(path)
+    return land_spool(kb)
 
 
 def _cannot_write(kb: KnowledgeBase) -> bool:
@@ -136,8 +143,8 @@ def _landed(kb: KnowledgeBase, path: str) -> list[Verdict]:
 
 
 def _attempted(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
-    if attempts.is_hopeless(path):
-        raise KbError(say("it was begun twice and did not come to an end"))
+    if tries := attempts.vain_tries(path):
+        raise KbError(say("it was begun {n} times and did not come to an end", n=tries))
     with attempts.attempt(path):
         return _written(kb, value, path, job)
 
