@@ -18,12 +18,15 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bench.faultcases import decision, git
 from bench.stormacts import Storm
+from bench.stormdoors import write
+from bench.stormperson import work
 from bench.stormworld import SHAPES, built, environment
 from kb import doctor
 from kb.candidate import as_json
@@ -41,9 +44,10 @@ def storm(folder: Path, seed: int, shape: str, *, seconds: float, writers: int, 
     os.environ.clear()
     os.environ.update(environment(folder, _OUTER))
     running = Storm(built(folder, shape), seed, dict(os.environ))
-    threads = [threading.Thread(target=running.write, args=(number,)) for number in range(writers)]
-    threads += [threading.Thread(target=running.work)]
+    threads = [threading.Thread(target=write, args=(running, number)) for number in range(writers)]
+    threads += [threading.Thread(target=work, args=(running,))]
     threads += [] if calm else [threading.Thread(target=running.kill)]
+    threading.excepthook = lambda failed: running.trouble.append("".join(traceback.format_exception(failed.exc_value)))
     for thread in threads:
         thread.start()
     time.sleep(seconds)
@@ -67,7 +71,9 @@ def _audit(running: Storm) -> Iterator[str]:
         yield from bad_refs(clone)
         yield from _foreign_files(clone)
     yield from _lost(running)
+    yield from _facts(running)
     yield from _lost_files(running)
+    yield from _lost_notes(running)
     rows = git(place, "diff", "--cached", "--name-status", "--", "content").splitlines()
     yield from (f"git's index lacks {row}" for row in rows if row.startswith("D"))
     for clone in (place, second):
@@ -83,6 +89,7 @@ def _audit(running: Storm) -> Iterator[str]:
 
 def _at_rest(running: Storm) -> Iterator[str]:
     """Go home to main, take away old locks as a person would, and let what was spooled land."""
+    git(running.world.place, "config", "commit.gpgSign", "false")
     for clone in (running.world.place, running.world.second):
         _grow_old_locks(clone)
         doctor.examine(str(clone), str(clone), os.environ, fix=True)
@@ -153,6 +160,30 @@ def _lost(running: Storm) -> Iterator[str]:
     for one in running.told:
         if one.verdict in _ACKNOWLEDGED and one.title not in everything:
             yield f"lost: {one}"
+    yield from (f"lost review: {title}" for title in running.world.disputed if title not in everything)
+
+
+def _facts(running: Storm) -> Iterator[str]:
+    """Yield the facts that are in no branch, and those that one branch has twice."""
+    counts: Counter[str] = Counter()
+    for clone in (running.world.place, running.world.second):
+        for ref in _refs(clone):
+            everything = "\n".join(texts_of(clone, ref).values())
+            found = {fact: everything.count(fact) for fact in running.facts}
+            counts.update(fact for fact, n in found.items() if n)
+            yield from (f"{ref} has {n} times: {fact}" for fact, n in found.items() if n > 1)
+    yield from (f"lost: {fact}" for fact in running.facts if not counts[fact])
+
+
+def _lost_notes(running: Storm) -> Iterator[str]:
+    """Yield the lines of the person's that are in no branch, stash, reflog or dangling commit, nor in the checkout."""
+    place = running.world.place
+    texts = [path.read_text() for path in place.glob("content/anchors/global/*.md")]
+    texts += [git(place, "log", "--all", "--reflog", "-m", "-p", "--format=", "--", "content")]
+    missing = [note for note in running.notes if not any(note in text for text in texts)]
+    lost = re.findall(r"dangling commit (\w+)", git(place, "fsck", "--no-reflogs")) if missing else []
+    shown = "".join(git(place, "show", "-m", commit) for commit in lost)
+    yield from (f"a line of the person's is gone: {note}" for note in missing if note not in shown)
 
 
 def _lost_files(running: Storm) -> Iterator[str]:

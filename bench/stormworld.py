@@ -8,11 +8,14 @@ from typing import NamedTuple
 from bench.faultcases import decision, git
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
+from kb.record import Candidate
 
 _ABOUT = "[user]\n name=A Person\n email=person@example.com\n[init]\n defaultBranch=main\n[gc]\n autoDetach=false\n"
 _ATTRIBUTES = "*.md text=auto eol=crlf\ncontent/**/*.md ident\n*.txt text eol=crlf\n"
 _FIRST = 10
 RECORDS = 3
+"""Records that facts and lines are added to; after them come twice as many that a person decides on."""
+MARK = b"<!-- USER_BLOCK_START -->"
 
 
 class World(NamedTuple):
@@ -23,6 +26,28 @@ class World(NamedTuple):
     """The clone in which everybody works."""
     second: Path
     """Another clone of the same remote."""
+    disputed: tuple[str, ...] = ()
+    """The titles of what contradicts a record, and is a review."""
+
+
+def subject(number: int) -> str:
+    """Return what the *number*-th record of a storm is about."""
+    return decision(_FIRST + number).title.removeprefix("Keep ").removesuffix(" simple")
+
+
+def _store(number: int, name: str, title: str) -> Candidate:
+    claim = {f"store{number}.engine": name}
+    text = f"The {subject(RECORDS + number)} are kept in {name}."
+    more = {"claims": claim, "impact": ("code.txt",), "session": f"{name}{number}"}
+    return decision(_FIRST + RECORDS + number, title=title, decision=text, **more)
+
+
+def _in_force(number: int) -> Candidate:
+    return _store(number, "PostgreSQL", f"Use PostgreSQL for {subject(RECORDS + number)}")
+
+
+def _against(number: int) -> Candidate:
+    return _store(number, "MongoDB", f"Use MongoDB for {subject(RECORDS + number)}")
 
 
 def environment(top: Path, outer: Mapping[str, str]) -> dict[str, str]:
@@ -45,13 +70,15 @@ def built(top: Path, shape: str) -> World:
     with made:
         _prepare(seed, shape)
         made.write([decision(_FIRST + number) for number in range(RECORDS)], folder=str(seed))
+        made.write([_in_force(number) for number in range(2 * RECORDS)], folder=str(seed))
     git(seed, "push", "-q", str(remote), "main")
     place = SHAPES[shape](top)
     git(top, "clone", "-q", str(remote), "second")
-    for clone in (place, top / "second"):
-        with KnowledgeBase.at(str(clone)) as kb:
-            kb.records()
-    return World(top, place, top / "second")
+    with KnowledgeBase.at(str(top / "second")) as kb:
+        kb.records()
+    with KnowledgeBase.at(str(place)) as kb:
+        verdicts = kb.write([_against(number) for number in range(2 * RECORDS)], folder=str(place))
+    return World(top, place, top / "second", tuple(verdict.title for verdict in verdicts))
 
 
 def _prepare(seed: Path, shape: str) -> None:
@@ -125,6 +152,11 @@ def _submodule(top: Path) -> Path:
     return outer / "clone"
 
 
+def _unsigned(top: Path) -> Path:
+    """Clone so that every commit has to be signed, by a program that fails; `at_rest` mends that."""
+    return _cloned(settings={"commit.gpgSign": "true", "gpg.program": "false"})(top)
+
+
 def _failing_hooks(top: Path) -> Path:
     hooks = top / "hooks"
     hooks.mkdir()
@@ -148,5 +180,6 @@ SHAPES: Mapping[str, Callable[[Path], Path]] = {
     "attributes": _cloned(),
     "filter": _cloned(),
     "hooks": _failing_hooks,
+    "unsigned": _unsigned,
     "manyfiles": _cloned(settings={"feature.manyFiles": "true", "core.splitIndex": "true"}),
 }
