@@ -386,6 +386,7 @@ KNOWLEDGE: dict[str, str] = {
     "--from is for --ci": "--from 只用于 --ci",
     "give one of PATH, --here, --user": "路径、--here、--user 只能给一个",
     "nothing was missing": "什么都不缺",
+    "{setting} stays {value}: to change it, edit {file}": "{setting} 仍是 {value}：要改，请编辑 {file}",
     "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG": (
         "{files} 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签"
     ),

@@ -45,6 +45,20 @@ def test_one_that_lacks_nothing_is_told_so(root: Path, home: Path) -> None:
     assert not (home / ".kb").exists()
 
 
+def test_a_name_and_a_language_that_have_no_effect_are_named(root: Path, home: Path) -> None:
+    before = (root / "kb.toml").read_text()
+    ran = run(root, "init", "--name", "Other", "--language", "zh")
+    assert ran.code == 0 and (root / "kb.toml").read_text() == before
+    assert re.search(r"name stays .+: to change it, edit kb\.toml\n", ran.error)
+    assert "language stays en: to change it, edit kb.toml\n" in ran.error
+    assert "stays" not in run(root, "init", "--language", "en").error
+
+
+def test_a_new_one_gets_its_name_and_language_without_a_word_about_it(tmp_path: Path, home: Path) -> None:
+    ran = run(tmp_path, "init", "new", "--name", "Other", "--language", "zh")
+    assert ran.code == 0 and "kb.toml：" not in ran.error and "edit kb.toml" not in ran.error
+
+
 def test_a_knowledge_base_in_a_folder_of_a_repository_is_completed_there(tmp_path: Path, home: Path) -> None:
     git(tmp_path, "init", "-q", "shop")
     place = tmp_path / "shop" / "docs"

@@ -8,7 +8,12 @@ from collections.abc import Iterator, Sequence
 import click
 
 from kb.cli.door import usage
+from kb.config import FILE
+from kb.values import TYPE_CHECKING
 from kb.words import Said, say
+
+if TYPE_CHECKING:
+    from kb.knowledge import KnowledgeBase
 
 
 @click.command(short_help="Make a knowledge base.")
@@ -51,7 +56,7 @@ def command(
         click.echo(kb.root)
         for file in files:
             click.echo(f"  + {file}", err=True)
-        for said in _remarks(kb.root, files, with_ci=ci, source=source):
+        for said in (*_unchanged(kb, name, language), *_remarks(kb.root, files, with_ci=ci, source=source)):
             click.echo(kb.words(said), err=True)
         if layout == "project":
             from kb.exchange.layout import migrate
@@ -69,6 +74,13 @@ def _place(path: str | None, *, here: bool, user: bool) -> str:
         return path or os.getcwd()
     named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
     return user_home(os.environ) if user else str(named or place_around(os.getcwd(), os.environ))
+
+
+def _unchanged(kb: KnowledgeBase, name: str, language: str | None) -> Iterator[Said]:
+    """Yield the settings that were wished for and are others, as the `kb.toml` that was there says."""
+    for setting, wished, value in (("name", name, kb.config.name), ("language", language, kb.config.language)):
+        if wished and wished != value:
+            yield say("{setting} stays {value}: to change it, edit {file}", setting=setting, value=value, file=FILE)
 
 
 def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Said]:
