@@ -384,7 +384,10 @@ def test_what_the_shell_writes_is_found(table: Work) -> None:
 @pytest.mark.parametrize(
     ("tool", "given", "permission"),
     [("Edit", {"file_path": "src/auth/login.py", "old_string": "x", "new_string": "y"}, DENY),
-     ("MultiEdit", {"file_path": "src/a.py", "edits": [{"old_string": "x", "new_string": "y"}]}, DENY),
+     ("MultiEdit", {"file_path": "src/a.py", "edits": [{"old_string": "x", "new_string": "y"}] * 2}, WARN),
+     ("MultiEdit", {"file_path": "src/auth/a.py", "edits": [{"old_string": "x", "new_string": "y"}]}, DENY),
+     ("MultiEdit", {"edits": [{"file_path": "src/a.py"}, {"file_path": "src/b.py"}]}, DENY),
+     ("MultiEdit", {"edits": [{"old_string": "x", "new_string": "y"}]}, DENY),
      ("apply_patch", {"input": "*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n"}, DENY),
      ("apply_patch", {"command": "*** Begin Patch\n*** Add File: a\n+x\n"}, WARN),
      ("mcp__filesystem__write_file", {"path": "infra/x.tf", "content": "x"}, DENY),

@@ -65,7 +65,8 @@ def _reads(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> Cal
 def _writes(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> Call:
     if given.get("command") == "view":
         return Call(reads=_places(given))
-    return Call(writes=_places(given), many=tool.lower().startswith("multi"))
+    places = _places(given)
+    return Call(writes=places, many=not places and tool.lower().startswith("multi"))  # many edits are not many files
 
 
 def _patches(tool: str, given: Mapping[str, Any], known: Mapping[str, str]) -> Call:
