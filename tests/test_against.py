@@ -177,7 +177,9 @@ def test_a_project_overrides_a_global_record(kb: KnowledgeBase, root: Path) -> N
     own = record("D001", "Two years", uid="01K", scope="project/shop", path="content/anchors/projects/shop/D001-x.md")
     put(root, own._replace(supersedes=("global:D001",)))
     found = compare(kb, "origin/main")
-    assert said(found) == [f"[shop:D001] “Two years” holds in its project instead of [D001] “{INVOICES}”"]
+    assert said(found) == [f"[shop:D001] “Two years” holds in its project instead of [global:D001] “{INVOICES}”"]
+    page = comment.compared(found, "", "en", PLAIN)
+    assert "- [shop:D001] Two years — " in page and f"similar, there already: [global:D001] {INVOICES}" in page
     assert "branch-id" not in [f.rule for f in found.findings], "another scope, another id"
 
 
@@ -188,9 +190,11 @@ def test_an_id_means_the_record_of_the_own_scope_first(kb: KnowledgeBase, root: 
     base(root, record("D001", INVOICES), own)
     put(root, own._replace(status="superseded"))
     put(root, record("D002", "A year", scope="project/shop", path=f"{place}/D002-x.md", supersedes=("D001",)))
-    assert said(compare(kb, "origin/main")) == [
-        "[shop:D002] “A year” holds, and [shop:D001] “Two years” no longer does"
-    ]
+    found = compare(kb, "origin/main")
+    assert said(found) == ["[shop:D002] “A year” holds, and [shop:D001] “Two years” no longer does"]
+    page = comment.compared(found, "", "en", PLAIN)
+    assert "- [shop:D002] A year — " in page and "- [shop:D001] Two years — " in page
+    assert "superseded by: [shop:D002] A year" in page
 
 
 def test_what_was_amended_before_is_not_amended_again(kb: KnowledgeBase, root: Path) -> None:

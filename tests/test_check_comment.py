@@ -133,6 +133,12 @@ def test_one_thing_on_several_lines_is_said_once() -> None:
     assert page.count("wrong") == 1 and "`content/D001-x.md:3, 9`" in page and "To settle before the merge: 1" in page
 
 
+def test_a_finding_names_its_record_with_its_project() -> None:
+    place = "content/anchors/projects/shop/D001-x.md"
+    page = comment.found([Finding("x", "error", place, 3, say("wrong"), say("mend it"))], "shop", "en")
+    assert "**shop:D001** — wrong" in page
+
+
 # -- room -----------------------------------------------------------------------------------------
 
 

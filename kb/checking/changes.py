@@ -78,6 +78,8 @@ class Comparison(NamedTuple):
     """Open branches, the oldest ones, that were not."""
     uncompared: int = 0
     """Changed records whose words were not compared with the others, because there are too many."""
+    shared: frozenset[str] = frozenset()
+    """The ids of records of projects: a global record with such an id needs its scope to be found."""
 
 
 def identity(record: Record) -> str:

@@ -27,9 +27,8 @@ def meaning(changes: Iterable[Change], world: Mapping[str, Record], language: st
 
 
 def name(record: Record) -> Said:
-    """Return how a sentence calls *record*."""
-    project = "" if record.scope == GLOBAL else record.scope.removeprefix("project/") + ":"
-    return say("[{id}] “{title}”", id=project + record.id, title=clip(record.title, _TITLE))
+    """Return how a sentence calls *record*; its id is to be written for the reader."""
+    return say("[{id}] “{title}”", id=record.scoped_id, title=clip(record.title, _TITLE))
 
 
 def _new(change: Change, called: Mapping[tuple[str, str], Sequence[Record]], told: set[str]) -> Iterator[Said]:

@@ -12,7 +12,8 @@ from kb.checking.report import as_json as as_values
 from kb.cli.ink import MARKDOWN, Ink, Item, Part, fitted
 from kb.cli.prints import STATUSES
 from kb.kinds import SECTIONS, kind_label, section_label
-from kb.record import Record, Status
+from kb.knowledge.names import scope_of
+from kb.record import Record, Status, name_for
 from kb.short import gist
 from kb.text import clip
 from kb.words import Said, say
@@ -41,7 +42,7 @@ _HEADINGS = {
 
 def compared(comparison: Comparison, name: str, language: str, ink: Ink) -> str:
     """Return the page about *comparison*; *name* is that of the knowledge base."""
-    page = _Page(language, ink, comparison.revision)
+    page = _Page(language, ink, comparison.revision, comparison.shared)
     errors, warnings = page.both(comparison.findings)
     parts = [page.part(say("After the merge"), [page.sentence(said) for said in comparison.meaning], counted=False)]
     parts.append(page.part(say("To settle before the merge"), errors))
@@ -104,10 +105,15 @@ def _change_as_json(change: Change) -> dict[str, object]:
 class _Page:
     """Writes for one reader: in a language, with an ink, of a comparison with *revision*."""
 
-    def __init__(self, language: str, ink: Ink, revision: str) -> None:
+    def __init__(self, language: str, ink: Ink, revision: str, shared: frozenset[str] = frozenset()) -> None:
         self.language = language
         self.ink = ink
         self.revision = revision
+        self.shared = shared
+
+    def id(self, record_id: str, scope: str) -> str:
+        """Return the name by which a reader finds the record *record_id* of *scope* wherever they stand."""
+        return name_for("", scope, record_id, is_taken=record_id in self.shared)
 
     def say(self, said: Said) -> str:
         """Return *said* in the reader's language, for the page."""
@@ -209,7 +215,7 @@ class _Page:
         return [self._finding(mark, *told, lines) for told, lines in places.items()]
 
     def _finding(self, mark: str, path: str, message: str, fix: str, lines: Sequence[int]) -> Item:
-        record_id = path.rpartition("/")[2].partition("-")[0]
+        record_id = self.id(path.rpartition("/")[2].partition("-")[0], scope_of(path))
         brief = f"- {mark} {self.ink.strong(self.ink.text(record_id))} — {self.ink.text(clip(message, 2 * _LINE))}"
         place = self.ink.code(f"{path}:{', '.join(map(str, dict.fromkeys(lines)))}")
         return Item(f"{brief}\n  - → {self.ink.text(fix)}\n  - {place}", brief)
@@ -217,7 +223,7 @@ class _Page:
     def change(self, change: Change) -> Item:
         """Return what becomes of one record."""
         record = change.record
-        title = self.ink.strong(self.ink.text(f"[{record.id}] {clip(record.title, _TITLE)}"))
+        title = self.ink.strong(self.ink.text(f"[{self.id(record.id, record.scope)}] {clip(record.title, _TITLE)}"))
         about = [kind_label(record.kind, self.language), self._status(change), record.scope]
         brief = f"- {title} — {' · '.join(self.ink.text(clip(word, _WORD)) for word in about)}"
         rows = [] if change.step == "changed" else list(self._short_form(record, whole=change.step == "new"))
@@ -259,12 +265,14 @@ class _Page:
             yield self.labelled(self.say(words), self.ink.text("; ".join(map(self._named, change.by))))
         alike = [one for one in change.similar if one.score >= _ALIKE]
         if alike:
-            named = "; ".join(f"[{one.id}] {clip(one.title, _TITLE)} ({one.score:.2f})" for one in alike)
+            named = "; ".join(
+                f"[{self.id(one.id, one.scope)}] {clip(one.title, _TITLE)} ({one.score:.2f})" for one in alike
+            )
             yield self.labelled(self.say(say("similar, there already")), self.ink.text(named))
 
     def _named(self, record: Record) -> str:
         label = "" if record.status == Status.ACCEPTED else f" ({self._label_of(record.status)})"
-        return f"[{record.id}] {clip(record.title, _TITLE)}{label}"
+        return f"[{self.id(record.id, record.scope)}] {clip(record.title, _TITLE)}{label}"
 
     def _piece(self, piece: Piece) -> Iterator[str]:
         """Yield what has changed in one part of a record."""

@@ -17,8 +17,11 @@ from kb.knowledge import checkup
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.against import Against
 from kb.knowledge.lines.parted import Lines, lines_of
+from kb.knowledge.lookup import for_reader
 from kb.knowledge.recall.neighbours import MOST
+from kb.record import GLOBAL
 from kb.values import TYPE_CHECKING
+from kb.words import Said
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -54,18 +57,26 @@ def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> C
     told = [*against.ids(), *against.contradictions(), *against.heirs()]
     findings, others = _findings(kb, lines, everything)
     changes = [change for change in _changes(lines, against) if checkup.is_below(change.record.path, below)]
+    shared = frozenset(record_id for scope, record_id in everything.known if scope != GLOBAL)
     return Comparison(
         revision,
         parted.base,
         tuple(changes),
-        meaning(changes, lines.merged, kb.config.language),
+        tuple(for_anybody(kb, meaning(changes, lines.merged, kb.config.language), shared)),
         tuple(checkup.those(checkup.for_readers(kb, [*told, *_untold(findings, told, against)], everything), below)),
         Counter(finding.severity for finding in others),
         uncommitted=len(revisions.changed(kb, parted.head)),
         branches=tuple(against.branches),
         unseen=against.unseen,
         uncompared=len(against.movers[MOST:]),
+        shared=shared,
     )
+
+
+def for_anybody(kb: KnowledgeBase, sentences: Iterable[Said], shared: frozenset[str]) -> Iterator[Said]:
+    """Yield the *sentences* with ids by which a reader finds the records wherever they stand."""
+    for said in sentences:
+        yield for_reader(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
 
 
 def _sources(kb: KnowledgeBase) -> Iterator[Source]:
