@@ -95,6 +95,8 @@ RULES: dict[str, str] = {
     "the title has no word": "标题里没有一个词",
     "{name} must be a number from {least} to {most}": "{name} 必须是 {least} 到 {most} 之间的数",
     "{name} must be a number": "{name} 必须是数字",
+    "{name} must be a number, at least {least}": "{name} 必须是不小于 {least} 的数",
+    "{name} must be a number, at most {most}": "{name} 必须是不大于 {most} 的数",
     "{name} needs a value": "{name} 需要一个值",
     "{name}: there is no such file, or it cannot be read": "{name}：没有这个文件，或无法读取",
     "{name}: {problem}": "{name}：{problem}",
@@ -866,7 +868,9 @@ DOORS: dict[str, str] = {
     "bytes": "个字节",
     "shorten {field}, and link to the rest": "缩短 {field}，其余用链接指向",
     "{path} cannot be read, and may say the same: {problem}": "{path} 无法读取，而它可能说的是同一件事：{problem}",
-    "mend {path}, see: kb check; then: kb inbox promote": "修好 {path}，见：kb check；然后：kb inbox promote",
+    "mend {path}, see: kb check; then: kb inbox promote {held}": (
+        "修好 {path}，见：kb check；然后：kb inbox promote {held}"
+    ),
     "only a person decides a review": "只有人能定夺评审",
     "at a terminal, or in a script of your own with --yes": "请在终端执行；在您自己的脚本里加 --yes",
     "it takes an accepted record out of force, and that is for a person to decide": (
@@ -1886,7 +1890,9 @@ GUARDING: dict[str, str] = {
     "write this?": "写入吗？",
     "drop this?": "放弃吗？",
     "it waits for a person": "等待用户本人确认",
-    "answer mb:write in the session, or: kb inbox promote": "在会话里回复 mb:write，或运行：kb inbox promote",
+    "answer mb:write in the session, or: kb inbox promote {held}": (
+        "在会话里回复 mb:write，或运行：kb inbox promote {held}"
+    ),
 }
 
 ROOMS: tuple[dict[str, str], ...] = (

@@ -40,6 +40,7 @@ def test_more_of_it_waits_until_it_is_mended(kb: KnowledgeBase, root: Path, dama
     more = FASTAPI._replace(session="s9", why="Its extensions cover what we need.")
     verdict = one(kb, more)
     assert verdict.verdict == "held" and damaged.name in verdict.reasons[0] and damaged.name in verdict.next
+    assert verdict.next.endswith(f"kb inbox promote {verdict.id}")
     assert git(root, "rev-parse", "HEAD") == tip and damaged.read_bytes() == before
     assert [path.name for path in damaged.parent.glob("*.md")] == [damaged.name]
 

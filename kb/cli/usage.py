@@ -48,13 +48,21 @@ def _bad_value(error: click.BadParameter, param: click.Parameter) -> Said:
     """Return what is wrong with the value of *param*: out of its range, no number, a file that is not there."""
     name, kind = _name(param), param.type
     if isinstance(kind, click.IntRange | click.FloatRange):
-        least, most = ("–" if bound is None else bound for bound in (kind.min, kind.max))
-        return say("{name} must be a number from {least} to {most}", name=name, least=least, most=most)
+        return _out_of_range(name, kind.min, kind.max)
     if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
         return say("{name} must be a number", name=name)
     if isinstance(kind, click.Path | click.File):
         return say("{name}: there is no such file, or it cannot be read", name=name)
     return say("{name}: {problem}", name=name, problem=error.message)
+
+
+def _out_of_range(name: str, least: float | None, most: float | None) -> Said:
+    """Return between what bounds the value of *name* must be, of those that there are."""
+    if least is not None and most is not None:
+        return say("{name} must be a number from {least} to {most}", name=name, least=least, most=most)
+    if least is not None:
+        return say("{name} must be a number, at least {least}", name=name, least=least)
+    return say("{name} must be a number, at most {most}", name=name, most=most)
 
 
 def _name(param: click.Parameter) -> str:

@@ -87,7 +87,7 @@ def approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
     """Return the objection to what a person has not approved, where the settings ask for that (MBANK-25)."""
     if given or config.approval != "person":
         return ()
-    remedy = say("answer mb:write in the session, or: kb inbox promote")
+    remedy = say("answer mb:write in the session, or: kb inbox promote {held}", held="NAME")
     return (Objection("approval", say("it waits for a person"), remedy, refuses=False),)
 
 

@@ -126,8 +126,13 @@ def hold(
         remember(kb, held)
     return Verdict(
         "held", candidate.title, candidate.kind, id=held.name, scope=candidate.scope, reasons=reasons,
-        next=kb.words(objections[0].remedy) if objections else "", similar=tuple(alike),
+        next=kb.words(_for(objections[0].remedy, held)) if objections else "", similar=tuple(alike),
     )  # fmt: skip
+
+
+def _for(remedy: Said, held: Held) -> Said:
+    """Return *remedy* with the name under which the candidate waits, where it names a command for it."""
+    return Said(remedy.template, {**remedy.values, "held": held.name}) if "held" in remedy.values else remedy
 
 
 def hold_uncommitted(
@@ -143,7 +148,7 @@ def hold_uncommitted(
 def hold_damaged(writing: Writing, candidate: Candidate, damaged: BadRecord, alike: Sequence[Similar]) -> Verdict:
     """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has mended it."""
     reason = say("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
-    remedy = say("mend {path}, see: kb check; then: kb inbox promote", path=damaged.path)
+    remedy = say("mend {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
     objection = Objection("damaged", reason, remedy, refuses=False)
     return hold(writing, candidate, same_as(writing.kb, candidate), [objection], alike)
 
