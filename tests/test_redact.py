@@ -8,6 +8,7 @@ import json
 import random
 import string
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 
 import pytest
 from hypothesis import given, settings
@@ -581,9 +582,19 @@ def test_the_name_of_a_session_is_no_secret(name: str, text: str) -> None:
     assert redact(said) == (said, ())
 
 
+@pytest.mark.parametrize("name", ["project/shop-{}", "payments-gateway-{}", "project/b2b-api-{}{}"])
+@pytest.mark.parametrize("text", ["no session of {} is known here", "the session of {}", "{}: the session is archived"])
+def test_the_mark_of_a_project_beside_a_session_is_no_secret(name: str, text: str) -> None:
+    marks = [sha256(bytes([number])).hexdigest()[:6] for number in range(60)]
+    said = [text.format(name.format(mark, mark)) for mark in marks]
+    assert [redact(one)[0] for one in said] == said
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "token: shop-7eb9f9a4d4b8",
+        "the session token is x7k2p9q4m1t8-7eb9f9",
         "session_token: ses_54dfbb1eaffe3Jg8ZBKFAzvfrE",
         "session_id=ab12CD34ef56GH78ij90KL12mn34OP56",
         "session_id: s%3AJ8f2kLq9ZxW7vB4nM1cD6yT3rU5eA0gH",

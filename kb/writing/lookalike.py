@@ -45,9 +45,10 @@ _UUID = regex(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SESSION_NAME = regex(
     r"(?:ses_[0-9a-f]{10,12}[0-9A-Za-z]{8,16}"
     r"|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+    r"|(?:project/[a-z0-9.-]{1,60}-|(?:[a-z]{1,20}\d{0,2}[.-]){1,4})(?:[0-9a-f]{6}){1,2}"
     r"|[\w.-]{1,80}-\d{8}-\d{6}-[\w-]{1,8}(?:-\d{1,3})?)(?:\.jsonl?|\.md)?"
 )
-"""Names that hosts and kb give to sessions and their files; who has one can read nothing with it."""
+"""Names that hosts and kb give to sessions, their files and projects; who has one can read nothing with it."""
 _TELLING_WORDS = (
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|(?<![a-z])pat(?![a-z])|密码|口令|令牌|密钥|秘钥|私钥|加密串"
     r"|(?:api|access|private|auth|account|app|client|sign(?:ing)?|encryption|master|service|secret)[ _-]?key"
