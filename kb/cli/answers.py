@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from kb.cli.prints import explain_nothing, failed, name_broken, print_json, print_verdicts, spoken, warn
+from kb.cli.prints import explain_nothing, failed, name_broken, print_json, print_verdicts, spoken, warn, warn_of_orders
 from kb.config import NO_MODEL
 from kb.errors import EXIT_REFUSED, BadInput, KbError
 from kb.values import TYPE_CHECKING
@@ -30,6 +30,7 @@ def show(
         record, text = record_at(kb, commit, name, scope=scope or kb.here)
     else:
         record = kb.record(name, scope=scope)
+    warn_of_orders(kb, [record])
     if as_json:
         print_json(record)
     elif short or strict:
@@ -71,6 +72,7 @@ def search(
         explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
     if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
         warn(kb, say("searched: {ran}", ran=found.ran))
+    warn_of_orders(kb, [answer.record for answer in answers])
     if as_json:
         print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
         return

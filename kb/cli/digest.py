@@ -12,6 +12,8 @@ from kb.cli.ink import PLAIN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
+from kb.reading.quoting import no_tags
+from kb.untrusted import visible
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.past.digest import Digest
 
+_QUOTED = PLAIN._replace(text=lambda words: no_tags(visible(PLAIN.text(words))))
+"""For a reader who may be an agent: titles and folder names that pass for a tag of the host are quoted."""
 _SHOWN = 10
 """Records of one part that are named; the others are counted."""
 
@@ -47,7 +51,7 @@ def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     """Yield what a person reads of a digest."""
     from kb.knowledge.lookup import name_of
 
-    changes = list(told(found.changes, kb.config.language, PLAIN, partial(name_of, kb)))
+    changes = list(told(found.changes, kb.config.language, _QUOTED, partial(name_of, kb)))
     yield from changes or [kb.words(say("no record changes")), ""]
     reviews = [f"{one.branch}: [{name_of(kb, one.record)}] {one.record.title}" for one in found.reviews]
     yield from _part(kb, say("Open reviews"), reviews, say("decide them: kb review"))
@@ -65,7 +69,7 @@ def _part(kb: KnowledgeBase, heading: Said, rows: list[str], remark: Said) -> It
     if rows:
         yield f"{kb.words(heading)} ({len(rows)})"
         yield ""
-        yield from (f"- {PLAIN.text(row)}" for row in rows[:_SHOWN])
+        yield from (f"- {_QUOTED.text(row)}" for row in rows[:_SHOWN])
         if more := len(rows) - _SHOWN:
             yield from [f"- {kb.words(say('… and {count} more', count=more))}"] if more > 0 else []
         yield f"  → {kb.words(remark)}"

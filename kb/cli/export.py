@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import one, scope_option, with_kb
-from kb.cli.prints import name_broken
+from kb.cli.prints import name_broken, warn_of_orders
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     name_broken(kb)
     text = render(records, "zh", scope or "global")  # the form is Chinese, whoever reads it
     if out == "-":
+        warn_of_orders(kb, records)
         click.echo(text, nl=False)
         return
     write_export(kb, out, text.encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
-from kb.cli.prints import explain_nothing, name_broken, print_json, record_line
+from kb.cli.prints import explain_nothing, name_broken, print_json, record_line, warn_of_orders
 from kb.kinds import KINDS
 from kb.record import GLOBAL
 from kb.values import TYPE_CHECKING
@@ -55,6 +55,7 @@ def command(
         records = [record for record in records if record.kind in names]
     if not records:
         explain_nothing(kb, say("no record"), scope)
+    warn_of_orders(kb, records, titles=not (as_json or table))
     if as_json:
         print_json(records)
     elif table:
