@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kb.checking.findings import Finding, Key, Text
 from kb.checking.shelf import Opened, Shelf, finding, folders_of
 from kb.citations import citations
 from kb.errors import BadRecord
 from kb.fences import code_lines
-from kb.front import body_start, line_of, lines
+from kb.front import body_start, line_of, lines_of
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
 from kb.record import LIVE, Record, Status, is_imported, name_for
@@ -136,13 +136,14 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
     if files is None:
         return
     folders: frozenset[str] = frozenset()
+    named: Mapping[str, list[str]] = {}
     foreign = {one.record.path for one in shelf.opened if is_imported(one.record.extra)}
     for text in shelf.texts:
         if text.path in foreign:  # its other links lead to files of the repository it came from
             continue
         missing = [found for found in _links(text.text) if not _leads_to(files, text.path, found[1])]
         if missing and not folders:
-            folders = folders_of(files)
+            folders, named = folders_of(files), _by_name(files)
         missing = [found for found in missing if not _leads_to(folders, text.path, found[1])]
         for line, target in _outside_code(text.text, missing):
             yield Finding(
@@ -151,7 +152,7 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
                 path=text.path,
                 line=line,
                 message=say("the link leads nowhere: {target}", target=clip(target, 120)),
-                fix=_likely(files, text.path, target),
+                fix=_likely(named, text.path, target),
             )
 
 
@@ -166,13 +167,17 @@ def _links(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _outside_code(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the 1-based line and the target of each of the links *found* that does not stand in code."""
+    """Yield the 1-based line and the target of each of the links *found* that does not stand in code, in order."""
     code = lines_in_code(text) if found else set()
-    for offset, target in found:
-        line = line_of(text, offset)
-        row_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
-        row = lines(text[row_start : offset + len(target) + 1])
-        in_span = row and row[0].count("`") % 2
+    found = sorted(found)
+    row_start = at = marks = 0
+    for (offset, target), line in zip(found, lines_of(text, (offset for offset, _ in found)), strict=True):
+        start = max(text.rfind("\n", at, offset), text.rfind("\r", at, offset)) + 1
+        if start:
+            row_start, at, marks = start, start, 0
+        marks += text.count("`", max(at, row_start), offset)  # counted on from the link before: a row may be long
+        at = offset
+        in_span = (marks + target.count("`")) % 2
         if line not in code and not in_span:
             yield line, target
 
@@ -204,9 +209,16 @@ def lines_in_code(text: str) -> set[int]:
         return set()
 
 
-def _likely(files: frozenset[str], path: str, target: str) -> Said:
-    name = posixpath.basename(_inside(path, target))
-    found = [file for file in files if posixpath.basename(file) == name]
+def _by_name(files: frozenset[str]) -> Mapping[str, list[str]]:
+    """Return the *files* by their names without folders."""
+    named: dict[str, list[str]] = {}
+    for file in files:
+        named.setdefault(posixpath.basename(file), []).append(file)
+    return named
+
+
+def _likely(named: Mapping[str, list[str]], path: str, target: str) -> Said:
+    found = named.get(posixpath.basename(_inside(path, target)), [])
     if len(found) == 1:
         likely = posixpath.relpath(found[0], posixpath.dirname(path) or ".")
         return say("perhaps it moved: {target}", target=likely)

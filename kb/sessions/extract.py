@@ -140,6 +140,7 @@ def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piec
 
 
 def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+    near: tuple[str, ...] | None = None
     for sentence in sentences(place.piece.text):
         if len(sentence) > _LONGEST or count_characters(outside_code(sentence)) < _SHORTEST:
             continue
@@ -147,7 +148,8 @@ def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) ->
         candidate = None if is_idle(told) else _from_sentence(told, place.message.origin)
         if candidate:
             quoted = place.evidence._replace(quote=sentence)
-            near = paths(place.piece.text, transcript.cwd, known)
+            if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
+                near = paths(place.piece.text, transcript.cwd, known)
             yield candidate._replace(impact=near, evidence=(quoted,))
 
 

@@ -32,6 +32,9 @@ SYNONYMS = "synonyms.yaml"
 MAX_SYNONYMS = 1_000_000
 """Characters of a file of synonyms that are read."""
 
+LONGEST = 4_000
+"""Characters of a question that are looked for: what is longer is a text pasted in, and its beginning tells."""
+
 FEW = 3
 """Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)."""
 
@@ -82,7 +85,7 @@ def explained(
 
 
 def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, project: str, limit: int) -> Explained:
-    query = one_line(query)
+    query = one_line(query[:LONGEST])
     what = understood(query)
     plan = what.strategy
     terms: tuple[Term, ...] = ()
