@@ -12,8 +12,7 @@ from kb.cli.ink import PLAIN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
-from kb.reading.quoting import no_tags
-from kb.untrusted import visible
+from kb.knowledge.recall.handed import base_name, passage
 from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.past.digest import Digest
 
-_QUOTED = PLAIN._replace(text=lambda words: no_tags(visible(PLAIN.text(words))))
+_QUOTED = PLAIN._replace(text=lambda words: passage(PLAIN.text(words)))
 """For a reader who may be an agent: titles and folder names that pass for a tag of the host are quoted."""
 _SHOWN = 10
 """Records of one part that are named; the others are counted."""
@@ -37,7 +36,6 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
     What was used is what this clone has handed to agents; other clones count for themselves.
     """
     from kb.knowledge.past.digest import digest
-    from kb.knowledge.recall.handed import base_name
 
     found = digest(kb, kb.day_named(since))
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from kb.kinds import KINDS
 from kb.knowledge.lookup import named_for
@@ -18,7 +19,7 @@ from kb.values import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-__all__ = ["Home", "Part", "Row", "Whole", "frame", "home", "passage", "remember", "row", "whole"]
+__all__ = ["Home", "Part", "Row", "Whole", "frame", "home", "passage", "remember", "row", "whole", "withheld"]
 
 passage = handing.passage
 
@@ -50,6 +51,14 @@ def row(kb: KnowledgeBase, record: Record) -> Row:
 def whole(kb: KnowledgeBase, record: Record, *, budget: int, only: str = "") -> Whole:
     """Return *record*, or its part *only*, with whole parts that cost at most *budget* estimated tokens."""
     return handing.whole(named_for(kb.index, (record,), kb.here)[0], kb.config, budget=budget, only=only)
+
+
+def withheld(kb: KnowledgeBase, records: Iterable[Record], *, titles: bool = False) -> Iterator[Row]:
+    """Yield a row for each of *records* whose text, or with *titles* whose title alone, is not handed on."""
+    for record in records:
+        shown = Record(record.id, record.kind, record.title, record.scope) if titles else record
+        if (found := handing.row(shown, kb.config)).withheld:
+            yield found
 
 
 def base_name(kb: KnowledgeBase) -> str:
