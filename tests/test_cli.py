@@ -335,7 +335,7 @@ def test_an_unknown_avatar_is_named(root: Path, words: list[str]) -> None:
     [
         (["memory", "tree"], "多余的词：tree"),
         (["export", "sman"], "没有命令 sman"),
-        (["context", "build", "-q", "x", "--budget", "-1"], "必须是 0 到"),
+        (["context", "build", "-q", "x", "--budget", "-1"], "--budget 必须是不小于 0 的数"),
         (["search", "x", "-n", "many"], "--limit 必须是不小于 1 的数"),
         (["search", "x", "-n"], "需要一个值"),
         (["context", "usage", "--percent", "nan"], "必须是 0 到 1000"),
