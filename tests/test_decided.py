@@ -14,7 +14,7 @@ from conftest import git
 
 from kb.candidate import as_json
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase
+from kb.knowledge import KnowledgeBase, proposals
 from kb.record import Candidate
 
 
@@ -193,6 +193,37 @@ def test_an_agent_with_an_editor_of_its_own_decides_nothing(kb: KnowledgeBase, r
     editor.chmod(0o755)
     ran = run(root, "edit", "D001", EDITOR=str(editor), VISUAL=str(editor), CLAUDECODE="1")
     assert ran.code == 4 and statuses(kb)["D001"] == "accepted"
+
+
+CHANGED = [
+    "s/status: accepted/status: deprecated/",
+    "s/^title: Keep/title: Drop/",
+    "s/8000/9000/",
+]
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_an_editor_without_a_terminal_is_a_programs(kb: KnowledgeBase, root: Path, change: str) -> None:
+    one(
+        kb,
+        decision(0, impact=("kb.toml",), claims={"backend.port": "8000"}),
+    )
+    before = kb.text(kb.record("D001"))
+    given = {"EDITOR": f"sed -i '{change}'", "VISUAL": f"sed -i '{change}'"}
+    ran = run(root, "edit", "D001", **given)
+    assert ran.code == 4 and kb.text(kb.record("D001")) == before, ran.error
+    assert run(root, "edit", "D001", "--yes", **given).code == 0 and kb.text(kb.record("D001")) != before
+
+
+def test_a_record_without_a_decision_gets_none_by_a_program(kb: KnowledgeBase) -> None:
+    """The title is what the person said; a program that adds a decision would say what they decided."""
+    said = Candidate("decision", "Use PostgreSQL for the storage of sessions", scope="global", session="s1")
+    (proposal,) = proposals.add(kb, [said])
+    assert proposals.confirm(kb, proposal).status == "accepted"
+    other = said._replace(decision="Sessions may live anywhere.", why="It is simpler to run.", session="s2")
+    assert one(kb, other._replace(updates="D001")).verdict == "conflict"
+    one(kb, other)
+    assert not kb.record("D001").section("decision"), "said again under the same title, it is no decision either"
 
 
 # -- accepting a review ----------------------------------------------------------------------------

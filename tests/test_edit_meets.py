@@ -153,7 +153,7 @@ def test_an_edit_that_meets_a_commit(kb: KnowledgeBase, root: Path, tmp_path: Pa
 git -C '{root}' commit -qam "Bob's edit"
 sed -i 's/by one owner/by two owners/' "$1"
 """
-    ran = run(root, "edit", "D001", **editor(tmp_path, script))
+    ran = run(root, "edit", "D001", "--yes", **editor(tmp_path, script))
     assert ran.code == 0 and "Bob measured it." in kb.text(record) and "by two owners" in kb.text(record)
     assert list((root / ".kb" / "edits").iterdir()) == []
 

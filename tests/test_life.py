@@ -227,7 +227,7 @@ def test_an_editor(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nsed -i 's/by one owner/by an editor/' \"$1\"\n")
     editor.chmod(0o755)
-    code = "from kb.cli import main\nmain(['edit', 'D001'])\n"
+    code = "from kb.cli import main\nmain(['edit', 'D001', '--yes'])\n"
     done = child(code, EDITOR=str(editor), VISUAL=str(editor), KB_HOME=str(root))
     out, error = done.communicate()
     assert done.returncode == 0, error

@@ -7,10 +7,10 @@ import os
 import click
 
 from kb.cli.door import scope_option, with_kb
+from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts, warn
 from kb.errors import KbError, Overtaken
 from kb.front import decode
-from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.write import drafts
 from kb.record import Record, Verdict
 from kb.values import TYPE_CHECKING
@@ -24,18 +24,21 @@ if TYPE_CHECKING:
 @click.command(short_help="Edit a record in your editor.")
 @click.argument("name", metavar="ID")
 @scope_option
+@yes_option
 @with_kb
-def command(kb: KnowledgeBase, name: str, scope: str) -> None:
+def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
     """Edit a record in $EDITOR; it is checked on saving and opened again at the error.
 
     What others commit meanwhile stays. What you type lies under .kb/edits/ until it is committed.
+
+    Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     record = kb.record(name, scope=scope)
     _name_left(kb, record)
     opened = kb.text(record)
     draft = drafts.begin_draft(kb, record, opened)
     try:
-        verdict = _edited(kb, record, draft, opened)
+        verdict = _edited(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
     except BaseException:
         _leave(kb, draft, opened)
         raise
@@ -43,7 +46,7 @@ def command(kb: KnowledgeBase, name: str, scope: str) -> None:
     show_verdicts(kb, [verdict], as_json=False)
 
 
-def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str) -> Verdict:
+def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, decided: bool) -> Verdict:
     """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
     base, committed = opened, kb.repository.blob("HEAD", record.path)
     while True:
@@ -52,7 +55,6 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str) -> Ver
             text = decode(drafts.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
                 return unchanged(record)
-            decided = not in_its_shell(kb.environment)
             return kb.replace_text(record, text, opened=base, committed=committed, decided=decided)
         except KbError as error:
             if isinstance(error, Overtaken) and error.marked:

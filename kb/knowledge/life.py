@@ -15,7 +15,7 @@ from kb.text import one_line, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 from kb.writing import redact
-from kb.writing.verdict import missing_sections, to_complete
+from kb.writing.verdict import decides_otherwise, missing_sections, to_complete
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -279,7 +279,7 @@ def _overturned(tip: bytes | None, now: bytes, path: str) -> Said | None:
     gone = old.status == Status.ACCEPTED != new.status or (new.status == Status.ACCEPTED and old.status in _OVER)
     if gone or named:
         return NOT_BY_A_PROGRAM
-    if old.status == Status.ACCEPTED and old.section("decision") not in ("", new.section("decision")):
+    if decides_otherwise(old, new):
         return say("it replaces what [{id}], which is accepted, says was decided", id=old.scoped_id)
     return None
 

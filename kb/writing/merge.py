@@ -12,7 +12,7 @@ from kb.front import edit_front
 from kb.kinds import section_label
 from kb.markdown import append_to_section, edit_section
 from kb.patterns import regex
-from kb.record import Candidate, Record
+from kb.record import Candidate, Record, Status
 from kb.text import normalise
 from kb.values import NamedTuple
 from kb.writing.terms import LONGEST_STATEMENT, SENTENCE_END, sentences, words
@@ -73,7 +73,10 @@ def merging(candidate: Candidate, record: Record, *, day: str, language: str = "
     """Return what *candidate* adds to *record*; *day* (YYYY-MM-DD) dates what is new, *language* labels it."""
     changes = _front_changes(candidate, record)
     sections = {section.name: section.text for section in sections_of(candidate)}
-    filled = tuple((name, text) for name, text in sections.items() if not record.section(name).strip())
+    # Where a record is accepted without a decision, its title is what was decided: no candidate gives it another one.
+    kept = {"decision"} if record.status == Status.ACCEPTED else set()
+    empty = {section for section in sections if not record.section(section).strip()} - kept
+    filled = tuple((name, text) for name, text in sections.items() if name in empty)
     named = {name for name, _ in filled}
     told = {name: text for name, text in sections.items() if name in TELLING and name not in named}
     facts = tuple(("additions", line) for line in _dated(candidate, record, told, day, language))

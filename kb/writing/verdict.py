@@ -57,6 +57,18 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
     return Decision("create", similar=alike)
 
 
+def decides_otherwise(old: Record, new: Record) -> bool:
+    """Return whether *new*, the text to come of the accepted record *old*, says that something else was decided.
+
+    That is its decision, its title (of a record without a decision the title is what was decided) or a claim that
+    stood in it.
+    """
+    if old.status != Status.ACCEPTED:
+        return False
+    said = (old.title, old.section("decision").strip()) == (new.title, new.section("decision").strip())
+    return not said or any(new.claims.get(key) != value for key, value in old.claims.items())
+
+
 def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Said] | None:
     """Return the record that *candidate* contradicts outright and whose title is likest, with the reason.
 

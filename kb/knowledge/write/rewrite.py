@@ -12,11 +12,11 @@ from kb.knowledge.lookup import one_named
 from kb.knowledge.review.branches import propose_text
 from kb.knowledge.write.inbox import hold_damaged, hold_uncommitted
 from kb.knowledge.write.unreadable import damaged_here
-from kb.record import Candidate, Record, Status, Verdict
+from kb.record import Candidate, Record, Verdict
 from kb.store.git import checkout
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
-from kb.writing.verdict import sections_of
+from kb.writing.verdict import decides_otherwise, sections_of
 
 if TYPE_CHECKING:
     from kb.knowledge.write.change import Writing
@@ -61,18 +61,11 @@ def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> 
         return propose_text(writing, record, forced, candidate, [why, *grounds])
     if both == before:
         return writing.verdict("unchanged", record, grounds)
-    if not writing.decided and _replaces_the_decision(record, before, both):
+    if not writing.decided and decides_otherwise(markdown.read(before, record.path), markdown.read(both, record.path)):
         why = say("it replaces what [{id}], which is accepted, says was decided", id=record.scoped_id)
         return propose_text(writing, record, both, candidate, [why, *grounds])
     by_hand = [say("the block was edited by hand; both are in it now")] if _machine(base) != _machine(before) else []
     return writing.replaced(candidate, record, before, both, "updated", [*by_hand, *grounds])
-
-
-def _replaces_the_decision(record: Record, before: bytes, now: bytes) -> bool:
-    """Return whether an accepted *record* would say something else was decided; what it does not say yet may come."""
-    old = markdown.read(before, record.path)
-    said = old.section("decision").strip()
-    return old.status == Status.ACCEPTED and bool(said) and markdown.read(now, record.path).section("decision") != said
 
 
 def as_the_tool_left_it(writing: Writing, record: Record, now: bytes) -> bytes:
