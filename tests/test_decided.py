@@ -195,6 +195,16 @@ def test_an_agent_with_an_editor_of_its_own_decides_nothing(kb: KnowledgeBase, r
     assert ran.code == 4 and statuses(kb)["D001"] == "accepted"
 
 
+def test_the_next_step_names_its_own_review(kb: KnowledgeBase, root: Path) -> None:
+    """One record may have several reviews: the id alone names none of them."""
+    whole(kb, 0, 1)
+    for words in (("rm", "D001"), ("status", "D001", "proposed"), ("supersede", "D001", "--by", "D002")):
+        ran = run(root, *words)
+        assert run(root, "review", "show", ran.error.split("kb review show ")[1].split()[0]).code == 0, ran.error
+    new = one(kb, replacing(2))
+    assert new.next == f"decide it: kb review show {new.id}" and run(root, "review", "show", new.id).code == 0
+
+
 CHANGED = [
     "s/status: accepted/status: deprecated/",
     "s/^title: Keep/title: Drop/",

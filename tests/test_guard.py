@@ -711,6 +711,7 @@ DECIDED = r"""
     kb inbox promote 12
     kb status D001 deprecated --yes --why old
     kb rm --yes D001
+    EDITOR='sed -i s/a/b/' kb edit D001 --yes
     kb supersede D001 --by D002 --yes
 """
 UNDECIDED = r"""
@@ -720,6 +721,7 @@ UNDECIDED = r"""
     kb rm --help
     kb status D001 deprecated --why old
     kb rm D001
+    kb edit D001
     git branch --list 'kb/review/*'
     git log kb/review/D004-x
     git diff main...kb/review/D004-x

@@ -61,7 +61,7 @@ _ASKING = frozenset([
 """The commands of kb that show records."""
 _DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
 """The commands of kb that let something through which kb has kept back."""
-_OVERRULING = ("rm", "status", "supersede", "write")
+_OVERRULING = ("edit", "rm", "status", "supersede", "write")
 """Those that take a record out of force where `--yes` says that a person has decided so; else they open a review."""
 _VALUED = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
 _REVIEW = "kb/review/"

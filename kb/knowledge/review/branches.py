@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write.change import Writing
 
+_STEM = REVIEWS.removeprefix("refs/heads/")
 ALIKE = 0.5
 """Title similarity (0.0–1.0) over which two sides of one contradiction that do not contradict each other are one."""
 
@@ -145,7 +146,7 @@ def propose_changes(writing: Writing, record: Record, name: str, subject: str, r
     *record* is the one that is decided on, as it will be.
     """
     kb = writing.kb
-    stem = REVIEWS.removeprefix("refs/heads/") + name
+    stem = _STEM + name
     if refs := [r.branch for r in reviews(kb, REJECTED) if _numbered_name(REJECTED + name, r.branch)]:
         raise NeedsPerson(say("a person has rejected this before, see {ref}", ref=refs[0]))
     changes = {path: now for path, (_, now) in writing.changes.items()}
@@ -230,7 +231,10 @@ def _heard_again(
 
 
 def _opened(writing: Writing, plan: Plan, reasons: Sequence[Said], alike: Sequence[Similar]) -> Verdict:
-    remedy = say("decide it: kb review show {id}", id=plan.record.scoped_id)
+    """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
+    is_new = writing.text_of(plan.path) is None
+    name = plan.record.scoped_id if is_new else plan.branch.removeprefix(_STEM)
+    remedy = say("decide it: kb review show {id}", id=name)
     return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
 
 
@@ -344,7 +348,7 @@ def one_review(kb: KnowledgeBase, name: str) -> Review:
     """
     plain = name.strip("[]")
     found = reviews(kb)
-    named = [r for r in found if plain in (r.branch, r.branch.removeprefix("kb/review/"), r.record.uid)]
+    named = [r for r in found if plain in (r.branch, r.branch.removeprefix(_STEM), r.record.uid)]
     named = named or _with_id(found, plain, kb.here)
     if len(named) != 1:
         words = say("{id} names several reviews", id=name) if named else say("there is no open review {id}", id=name)
