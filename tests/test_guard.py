@@ -712,6 +712,10 @@ DECIDED = r"""
     kb status D001 deprecated --yes --why old
     kb rm --yes D001
     EDITOR='sed -i s/a/b/' kb edit D001 --yes
+    script -qec "kb rm D001" /dev/null
+    env -u CLAUDECODE script -qc 'kb --kb . supersede D001 --by D002'
+    unbuffer kb status D001 deprecated
+    expect -c 'spawn kb rm D001; expect eof'
     kb supersede D001 --by D002 --yes
 """
 UNDECIDED = r"""
@@ -722,6 +726,8 @@ UNDECIDED = r"""
     kb status D001 deprecated --why old
     kb rm D001
     kb edit D001
+    script -qec "kb list" /dev/null
+    unbuffer make test
     git branch --list 'kb/review/*'
     git log kb/review/D004-x
     git diff main...kb/review/D004-x

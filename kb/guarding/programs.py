@@ -53,6 +53,13 @@ _BY_KB = regex(
     r"\bkb\W{1,6}(?:-\S{1,40}\W{1,6})?(proposal|review|inbox)\W{1,6}(?:-\S{1,40}\W{1,6})?(?:confirm|accept|reject|promote)\b"
 )
 """What in a program says a person's word by the command line of kb."""
+_OVERRULING = ("edit", "rm", "status", "supersede", "write")
+"""The commands of kb that take a record out of force where `--yes` says that a person has decided so, or somebody types
+them at a terminal; else they open a review."""
+_TERMINALS = frozenset(["expect", "script", "unbuffer"])
+"""Programs that give the command they run a terminal of its own."""
+_TYPED = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING)})\b")
+"""What in such a terminal passes for typed by a person."""
 _KB = regex(r"(?:^|/)kb$")
 _ASKING = frozenset([
     "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
@@ -61,8 +68,6 @@ _ASKING = frozenset([
 """The commands of kb that show records."""
 _DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
 """The commands of kb that let something through which kb has kept back."""
-_OVERRULING = ("edit", "rm", "status", "supersede", "write")
-"""Those that take a record out of force where `--yes` says that a person has decided so; else they open a review."""
 _VALUED = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
 _REVIEW = "kb/review/"
 _DECIDING_GIT = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
@@ -90,6 +95,8 @@ def _forged(command: Command) -> Call:
         return Call(forges="kb proposal")
     if said := _BY_KB.search(text):
         return Call(forges=said.group()) if said.group(1) == "proposal" else Call(decides=said.group())
+    if command.words[0].rpartition("/")[2] in _TERMINALS and (said := _TYPED.search(text)):
+        return Call(decides=said.group())
     return Call()
 
 
@@ -170,6 +177,8 @@ def _handed_on(name: str, command: Command, known: Mapping[str, str], depth: int
     if name == "eval":
         yield ran([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
         return
+    if name in _TERMINALS and (said := _TYPED.search(" ".join(rest)[:MOST])):
+        yield Call(decides=said.group())
     if name == "script":
         yield from _in_a_shell(command, known, depth)
         return
