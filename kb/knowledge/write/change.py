@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb import markdown
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from kb.knowledge.review.branches import Plan
 
 _RACES = 50
+_OPEN_RACES = 5
+"""Races that are run against git before its lock is taken for the whole plan."""
+_LONGEST_HOLD = 2.0
+"""Seconds: a plan that took longer is not made with git's lock held."""
 NOT_BY_A_PROGRAM = say("it takes an accepted record out of force, and that is for a person to decide")
 
 
@@ -58,6 +63,8 @@ class Writing:
         self.kb = kb
         self.scope = scope
         self.folder = folder
+        self.took = 0.0
+        """Seconds that the last try took once the lock was there."""
         self.forget()
 
     def forget(self) -> None:
@@ -79,12 +86,14 @@ class Writing:
         """Plan and publish in one transaction, again on the new tip when a race is lost; None publishes nothing.
 
         A trouble after the refs have moved is not told: it is published, and what was planned is returned. Raise
-        GivenUp when *given_up*, asked while somebody else holds the lock, says that it is no longer needed.
+        GivenUp when *given_up*, asked while somebody else holds the lock, says that it is no longer needed. Who
+        commits faster than kb can plan would win every race: after a few that are lost, git's lock is taken first.
         """
-        for _ in range(_RACES):
+        for number in range(_RACES):
             self.forget()
+            first = number >= _OPEN_RACES and self.took < _LONGEST_HOLD
             try:
-                with self.transaction(keep=publish is not None, given_up=given_up):
+                with self.transaction(keep=publish is not None, given_up=given_up, first=first):
                     done = plan()
                     if publish:
                         done = publish(done)
@@ -94,10 +103,28 @@ class Writing:
         raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
 
     @contextlib.contextmanager
-    def transaction(self, *, keep: bool = True, given_up: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Hold the lock, the tip to build on and the index that agrees with it."""
+    def _timed(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.took = time.monotonic() - began
+
+    @contextlib.contextmanager
+    def _before_git(self) -> Iterator[None]:
+        """Hold git's lock on the index for all that follows."""
+        beside.wait_for_others(self.kb.repository)
+        checkout.release_abandoned(self.kb.repository)
+        with checkout.locked_index(self.kb.repository):
+            yield
+
+    @contextlib.contextmanager
+    def transaction(
+        self, *, keep: bool = True, given_up: Callable[[], bool] | None = None, first: bool = False
+    ) -> Iterator[None]:
+        """Hold the lock, the tip to build on and the index that agrees with it; *first*, before it all, git's lock."""
         repository = self.kb.repository
-        with repository.locked(given_up):
+        with repository.locked(given_up), self._before_git() if first else contextlib.nullcontext(), self._timed():
             try:
                 has_followed = finish_following(self.kb)
                 dropped.put_back(self.kb)  # also in the middle of a merge, which would be concluded without it

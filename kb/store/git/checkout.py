@@ -193,20 +193,33 @@ def held(repository: Repository) -> Iterator[Following]:
 
     The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned`).
     """
-    index, mark, beside = (os.path.join(repository.git_dir, name) for name in ("index", MARK, "kb-index"))
-    _lock(index + ".lock", mark)
-    try:
-        _link_or_copy(index, beside)
-        following = Following(repository, beside)
+    index, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-index"))
+    with contextlib.nullcontext() if repository.holds_index else locked_index(repository):
         try:
-            yield following
+            _link_or_copy(index, beside)
+            following = Following(repository, beside)
+            try:
+                yield following
+            finally:
+                following.leave()
+            if os.path.exists(beside):
+                os.rename(beside, index)
+            following.stamp = index_stamp(repository)  # with the lock still held: later it may be somebody else's
         finally:
-            following.leave()
-        if os.path.exists(beside):
-            os.rename(beside, index)
-        following.stamp = index_stamp(repository)  # with the lock still held: later it may be somebody else's
+            remove(beside)
+
+
+@contextlib.contextmanager
+def locked_index(repository: Repository) -> Iterator[None]:
+    """Hold git's lock on the index, for every `held` in the block; raise Busy when somebody else keeps it."""
+    lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
+    _lock(lock, mark)
+    repository.holds_index = True
+    try:
+        yield
     finally:
-        for path in (beside, index + ".lock", mark):
+        repository.holds_index = False
+        for path in (lock, mark):
             remove(path)
 
 
@@ -242,6 +255,8 @@ def _link_or_copy(index: str, beside: str) -> None:
 def release_abandoned(repository: Repository) -> None:
     """Take away the index lock of a process of ours that died, and where it merged; under `Repository.locked`."""
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
+    if repository.holds_index:
+        return
     with contextlib.suppress(FileNotFoundError):
         if os.path.samefile(lock, mark):
             os.unlink(lock)

@@ -86,6 +86,8 @@ class Repository:
         self.environment = scrubbed(environment, GIT_CEILING_DIRECTORIES=os.path.dirname(self.top))
         self.guard = Guard(self.top, self.git_dir, self.common_dir, self.environment)
         self.private = os.path.join(self.common_dir, "kb")
+        self.holds_index = False
+        """Whether this process holds git's lock on the index (`checkout.locked_index`)."""
 
     # asking
 
@@ -209,7 +211,7 @@ class Repository:
                 )
         if not self.head().ref:
             return self.detached()
-        if not self._waited_for(os.path.join(self.git_dir, "index.lock")):
+        if not self.holds_index and not self._waited_for(os.path.join(self.git_dir, "index.lock")):
             return lock_held(os.path.join(self.git_dir, "index.lock"))
         if other := self._other_work_tree():
             return Busy(
