@@ -65,7 +65,7 @@ def decision(number: int, **more: object) -> Candidate:
 
 _FASTAPI = decision(
     0, title="Use FastAPI as the backend framework", decision="The backend uses FastAPI.",
-    claims={"backend.framework": "FastAPI"},
+    claims={"backend.framework": "FastAPI"}, impact=("kb.toml",),
 )  # fmt: skip
 _FLASK = _FASTAPI._replace(
     title="Use Flask as the backend framework", decision="The backend uses Flask.",
