@@ -1280,6 +1280,9 @@ DOORS: dict[str, str] = {
     "In place of one another": "取代关系",
     "Similar records": "相似记录",
     "History": "历史",
+    "{n} characters, shown as they stand in the file; its place is below, under Facts": (
+        "共 {n} 个字符，按文件原样显示；文件位置见下方“事实”"
+    ),
     "Facts": "事实",
     "No longer in force. Read instead:": "已失效，请改看：",
     "Still in force. To be replaced by:": "仍然有效，将被取代：",

@@ -171,12 +171,12 @@ def _cited_by(shelf: Library) -> dict[int, dict[int, str]]:
             by_file = [(f"{id}-", p, id, line) for p, id, line in record_links(text)]
             for mark, project, id, line in by_id + by_file:
                 target = shelf.find(Reference(project, id), record.scope)
-                if target is not None and target != place:
-                    found[target].setdefault(place, _sentence(rows[line - 1] if line <= len(rows) else "", mark))
+                if target is not None and target != place and place not in found[target]:
+                    found[target][place] = _sentence(rows[line - 1] if line <= len(rows) else "", mark)
             for words, row in wiki_links(text):
                 target = shelf.named(words, record.scope)
-                if target is not None and target != place:
-                    found[target].setdefault(place, _sentence(row, f"[[{words}"))
+                if target is not None and target != place and place not in found[target]:
+                    found[target][place] = _sentence(row, f"[[{words}")
     return dict(found)
 
 

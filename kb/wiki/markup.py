@@ -165,9 +165,10 @@ def _replaced(text: str, citation: Callable[[Reference], str]) -> str:
 
 
 def _parsed(text: str) -> list[Any]:
+    """Return the blocks of *text*; what stands in their lines is not read: many open brackets would cost minutes."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).parse(text)
+    return MarkdownIt("commonmark", {"html": False}).disable("inline").parse(text)
 
 
 def _missing_fence(tokens: list[Any], rows: list[str]) -> str:

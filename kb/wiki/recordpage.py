@@ -29,6 +29,8 @@ from kb.wiki.whole import Page, Wiki, folder_of_path
 from kb.wiki.worddiff import changes
 from kb.words import say
 
+LARGEST = 300_000
+"""Characters of a section beyond which it is shown as it stands: markdown of a megabyte would hold up the wiki."""
 AUTHORS = 4
 """Names that stand under a title, at most."""
 
@@ -153,7 +155,17 @@ def _actions(wiki: Wiki, record: Record) -> Html:
 
 def _section(wiki: Wiki, section: Section, citing: Citing) -> list[str]:
     heading = section_label(section.name, wiki.config.language) if section.name else section.heading
-    return [f"## {plain(heading)}", *written(citing.body(section.text))]
+    return [f"## {plain(heading)}", *_text(wiki, section.text, citing)]
+
+
+def _text(wiki: Wiki, text: str, citing: Citing) -> list[str]:
+    """Return *text* of a record as parts of a page; a very long one without links, as it stands in the file."""
+    if len(text) <= LARGEST:
+        return written(citing.body(text))
+    remark = say(
+        "{count} characters, shown as they stand in the file; its place is below, under Facts", count=len(text)
+    )
+    return [element("p", wiki.word(remark)), element("pre", element("code", text), tabindex="0")]
 
 
 def written(text: str) -> list[str]:
@@ -166,6 +178,8 @@ def _notes(wiki: Wiki, record: Record, citing: Citing) -> list[str]:
     if not record.user.strip():
         return []
     title = f"## {plain(wiki.word(say('Notes by people')))}"
+    if len(record.user) > LARGEST:
+        return [title, *_text(wiki, record.user, citing)]
     return [title, opened("div", class_="kb-person"), citing.body(record.user), closed("div")]
 
 
