@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 USER_HEADING = "User notes (用户笔记)"
 
-_ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*(.*?)[ \t]*$")
+_ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*+((?:[^ \t\n]++|[ \t]++(?!$))*+)[ \t]*+$")
 _TOP = regex(r" {0,3}##?(?:[ \t]|$)")
 _SECTION = regex(r" {0,3}###[ \t]++((?:.*[^ \t\n])?)[ \t]*$")
 _RULE = regex(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")

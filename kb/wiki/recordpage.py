@@ -162,9 +162,7 @@ def _text(wiki: Wiki, text: str, citing: Citing) -> list[str]:
     """Return *text* of a record as parts of a page; a very long one without links, as it stands in the file."""
     if len(text) <= LARGEST:
         return written(citing.body(text))
-    remark = say(
-        "{count} characters, shown as they stand in the file; its place is below, under Facts", count=len(text)
-    )
+    remark = say("{n} characters, shown as they stand in the file; its place is below, under Facts", n=len(text))
     return [element("p", wiki.word(remark)), element("pre", element("code", text), tabindex="0")]
 
 
