@@ -1,0 +1,196 @@
+"""A text made to cost time costs hardly more than another of its length at any door, and not more with its length."""
+
+import json
+import os
+import random
+import resource
+import string
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import run
+from conftest import git
+from test_told_clean import record
+
+from kb.knowledge import KnowledgeBase
+from kb.mcp import calls
+from kb.merging.record import merged
+
+HOOK = [sys.executable, "-c", "from kb.hosts import main; main()"]
+LENGTH = 25_000
+LONGER = 4 * LENGTH
+HARMLESS = "the quick brown fox runs past a door. "
+_RNG = random.Random(11)
+TEXTS = {
+    "numbers without a gap": "+86131-1111-1111", "brackets": "[", "half links": "[a](",
+    "keys": "AI" + "za" + "".join(_RNG.choice(string.ascii_letters + string.digits) for _ in range(35)),
+    "sentences": "改用.a避免了. ",
+}  # fmt: skip
+_GROWTH = 9.0
+"""Times as much for a text four times as long: 4 is linear, 16 quadratic."""
+_DEARER = 12.0
+"""Times as much as a harmless text of the length may cost: what is found in a text must be handled."""
+_START = 0.8
+"""Seconds of processor time that no ratio is taken of: a start, and patterns compiled for the first time."""
+
+Door = Callable[[Path, str], Callable[[], object]]
+
+_HARMLESS: dict[Door, float] = {}
+"""What the harmless text costs at each door."""
+
+
+def repeated(unit: str, length: int) -> str:
+    return unit * (length // len(unit.encode()))
+
+
+def seconds(door: Door, root: Path, text: str) -> float:
+    """Return the processor time that *text* takes at *door*, that of the processes waited for included."""
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.process_time() + children.ru_utime + children.ru_stime
+
+    call = door(root, text)
+    start = used()
+    call()
+    return used() - start
+
+
+def holds(door: Door, places: Callable[[], Path], kind: str) -> None:
+    """Fail when the text of *kind* costs much more than a harmless one, or more than in step with its length."""
+    longer = seconds(door, places(), repeated(TEXTS[kind], LONGER))
+    if door not in _HARMLESS:
+        _HARMLESS[door] = seconds(door, places(), repeated(HARMLESS, LONGER))
+    harmless = _HARMLESS[door]
+    if longer < _START + 2 * harmless:
+        return
+    shorter = seconds(door, places(), repeated(TEXTS[kind], LENGTH))
+    assert longer < _START + _GROWTH * shorter, f"{shorter:.2f} s, and {longer:.2f} s for four times as much"
+    assert longer < _START + _DEARER * harmless, f"{longer:.2f} s, and {harmless:.2f} s for a harmless text"
+
+
+# -- the doors --------------------------------------------------------------------------------------
+
+
+def candidate(text: str) -> dict[str, str]:
+    return {
+        "kind": "decision", "title": "Keep walrus apart from tiger", "decision": f"The walrus part: {text}",
+        "why": "because it grows", "scope": "global",
+    }  # fmt: skip
+
+
+def written(root: Path, text: str) -> Callable[[], object]:
+    return lambda: run(root, "write", "-", stdin=json.dumps(candidate(text)).encode())
+
+
+def written_by_an_agent(root: Path, text: str) -> Callable[[], object]:
+    def call() -> None:
+        with KnowledgeBase(str(root), os.environ) as kb:
+            calls.write(kb, str(root), {"candidates": [candidate(text)]})
+
+    return call
+
+
+def searched(root: Path, text: str) -> Callable[[], object]:
+    pulled(root, text)
+    return lambda: run(root, "search", text[:100_000])
+
+
+def checked(root: Path, text: str) -> Callable[[], object]:
+    pulled(root, text)
+    return lambda: run(root, "check")
+
+
+def shown_in_the_wiki(root: Path, text: str) -> Callable[[], object]:
+    pulled(root, text)
+    return lambda: run(root, "wiki", "build", "--no-strict", "-o", str(root.parent / f"{root.name}-site"))
+
+
+def merged_by_git(root: Path, text: str) -> Callable[[], object]:
+    base, ours, theirs = (record("P009", "pitfall", "global", words).encode() for words in ("x", text, f"y {text}"))
+    return lambda: merged(base, ours, theirs, path="content/anchors/global/P009-hostile.md")
+
+
+def imported(root: Path, text: str) -> Callable[[], object]:
+    folder = root.parent / f"{root.name}-adr"
+    folder.mkdir()
+    page = f"# 1. Use x\n\n## Status\n\nAccepted\n\n## Context\n\n{text}\n\n## Decision\n\n{text}\n"
+    (folder / "0001-x.md").write_text(page)
+    return lambda: run(root, "import", "adr", str(folder))
+
+
+def pulled(root: Path, text: str) -> None:
+    path = root / "content/anchors/global/P009-hostile.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(record("P009", "pitfall", "global", text))
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Pulled")
+
+
+def hooked(event: str) -> Door:
+    session = "aaaaaaaa-1111-4222-8333-000000000001"
+
+    def door(root: Path, text: str) -> Callable[[], object]:
+        shared = {"cwd": str(root), "sessionId": session}
+        rows = [
+            {**shared, "type": "user", "uuid": "u1", "timestamp": "2026-11-20T02:10:01.666Z",
+             "message": {"role": "user", "content": f"look. {text}"}},
+            {**shared, "type": "assistant", "uuid": "a1", "timestamp": "2026-11-20T02:11:01.666Z",
+             "message": {"role": "assistant", "model": "m", "id": "m1", "type": "message",
+                         "content": [{"type": "text", "text": text}]}},
+        ]  # fmt: skip
+        transcript = root.parent / f"{root.name}.jsonl"
+        transcript.write_text("\n".join(map(json.dumps, rows)) + "\n")
+        given = json.dumps({
+            "session_id": session, "transcript_path": str(transcript), "cwd": str(root), "prompt": text,
+            "tool_name": "Bash", "tool_input": {"command": f"echo {text}"}, "trigger": "auto",
+        })  # fmt: skip
+        return lambda: subprocess.run(
+            [*HOOK, event], input=given.encode(), cwd=root, env=os.environ, capture_output=True, check=True, timeout=300
+        )
+
+    return door
+
+
+DOORS: dict[str, Door] = {
+    "write": written, "MCP write": written_by_an_agent, "search": searched, "check": checked,
+    "merge driver": merged_by_git, "import adr": imported,
+    **{event: hooked(event) for event in ("pre-compact", "stop", "user-prompt", "pre-tool")},
+}  # fmt: skip
+
+
+@pytest.fixture
+def places(root: Path) -> Callable[[], Path]:
+    """Return a fresh copy of a knowledge base each time it is called."""
+    number = iter(range(100))
+
+    def copied() -> Path:
+        place = root.parent / f"copy{next(number)}"
+        subprocess.run(["cp", "-a", str(root), str(place)], check=True)
+        return place
+
+    return copied
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_is_held_open_by_a_hostile_text(door: str, kind: str, places: Callable[[], Path]) -> None:
+    holds(DOORS[door], places, kind)
+
+
+@pytest.mark.parametrize("kind", ["half links", "brackets", "keys"])
+def test_the_wiki_shows_a_hostile_record_in_time(kind: str, places: Callable[[], Path]) -> None:
+    holds(shown_in_the_wiki, places, kind)
+
+
+def test_a_very_long_section_is_shown_as_it_stands(root: Path) -> None:
+    pulled(root, f"Long {'wide <b>word</b> ' * 20_000}")
+    done = run(root, "wiki", "build", "-o", str(root.parent / "site"))
+    assert done.code == 0, done.error
+    page = (root.parent / "site/anchors/global/P009.html").read_text()
+    assert "characters, shown as they stand in the file" in page
+    assert "<b>word" not in page and "wide &lt;b&gt;word" in page
