@@ -875,6 +875,10 @@ DOORS: dict[str, str] = {
         "修好 {path}，见：kb check；然后：kb inbox promote {held}"
     ),
     "only a person decides a review": "只有人能定夺评审",
+    "there is no terminal to edit in, and $EDITOR names no program": "没有终端可供编辑，$EDITOR 也没有指定程序",
+    "from a program: kb write --updates {id}; see: kb write --help": (
+        "由程序修改：kb write --updates {id}；见：kb write --help"
+    ),
     "at a terminal, or in a script of your own with --yes": "请在终端执行；在您自己的脚本里加 --yes",
     "it takes an accepted record out of force, and that is for a person to decide": (
         "它会使一条生效的记录失效，这须由人决定"

@@ -288,6 +288,15 @@ def test_in_a_chinese_knowledge_base_every_sentence_is_chinese(chinese: Path, wo
         assert HAN.search(line), line
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "there is no terminal to edit in"), ("zh", "没有终端可供编辑")])
+def test_without_a_terminal_no_editor_for_terminals_is_started(root: Path, language: str, said: str) -> None:
+    run(root, *DECISION)
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    ran = run(root, "edit", "D001", EDITOR="", VISUAL="")
+    assert ran.code == 5 and said in ran.error and "kb write --updates D001" in ran.error and ran.out == ""
+    assert not list((root / ".kb" / "edits").glob("*")), "nothing is left of it"
+
+
 @pytest.mark.parametrize("answer", [b"n\n", b""], ids=["no", "stopped"])
 def test_what_was_typed_is_kept_when_it_cannot_be_written(root: Path, tmp_path: Path, answer: bytes) -> None:
     run(root, *DECISION)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from kb.cli.door import scope_option, with_kb
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts, warn
-from kb.errors import KbError, Overtaken
+from kb.errors import KbError, NeedsPerson, Overtaken
 from kb.front import decode
 from kb.knowledge.write import drafts
 from kb.record import Record, Verdict
@@ -34,6 +35,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
     record = kb.record(name, scope=scope)
+    _need_editor(kb, record)
     _name_left(kb, record)
     opened = kb.text(record)
     draft = drafts.begin_draft(kb, record, opened)
@@ -44,6 +46,16 @@ def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
         raise
     drafts.drop_draft(draft)
     show_verdicts(kb, [verdict], as_json=False)
+
+
+def _need_editor(kb: KnowledgeBase, record: Record) -> None:
+    """Raise NeedsPerson where only an editor for terminals could be started, and there is no terminal."""
+    is_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    if is_terminal or any(kb.environment.get(name) for name in ("VISUAL", "EDITOR")):
+        return
+    said = say("there is no terminal to edit in, and $EDITOR names no program")
+    hint = say("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
+    raise NeedsPerson(said, hint=hint)
 
 
 def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, decided: bool) -> Verdict:
