@@ -150,6 +150,14 @@ def test_a_secret_stays_off_the_branch_and_the_whole_text_in_the_clone(blocked: 
     assert kept in said.context and token in git(blocked.folder, "show", f"{kept}:{path}")
 
 
+def test_what_a_commit_still_holds_is_said(blocked: Agent) -> None:
+    """The files are put back, the commit is not taken back: until a person commits, the branch says otherwise."""
+    said = blocked.does(REPLACE + " && git commit -qam 'Rename the database'")
+    assert blocked.record.name in said.message.split("a commit holds the changed")[1]
+    git(blocked.folder, "commit", "-qam", "Take it back")
+    assert "a commit holds" not in blocked.does(REPLACE).message, "what is only in the files is in no commit"
+
+
 def test_a_persons_uncommitted_text_is_what_is_put_back(blocked: Agent) -> None:
     blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
     mine = blocked.text()

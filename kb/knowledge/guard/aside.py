@@ -111,6 +111,8 @@ def _answered(
     said: list[tuple[Said, bool]] = []
     if back:
         said.append((_set_aside(kb, caller, seen, back), True))
+        if committed := [one.path for one in back if one.data and kb.repository.blob("HEAD", one.path) == one.data]:
+            said.append((_still_committed(committed), True))
     if left:
         said.append((_left(kb, left), False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == outside.COPIED and one.before != GONE]:
@@ -151,6 +153,14 @@ def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[
         "Next: hand it in with kb write",
         paths=_listed([change.path for change in changes]), ref=where,
     )  # fmt: skip
+
+
+def _still_committed(paths: Sequence[str]) -> Said:
+    """Tell that the files alone were put back: kb takes back no commit that it has not made."""
+    return say(
+        "kb: a commit holds the changed {paths} as well. Next: ask the person to commit what was put back",
+        paths=_listed(paths),
+    )
 
 
 def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> str:
