@@ -10,6 +10,7 @@ from kb.errors import BadRecord, GitFailed
 from kb.knowledge.names import CONTENT, REVIEWS
 from kb.knowledge.write.publish import is_record
 from kb.record import Record
+from kb.store.git.command import failure
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -78,8 +79,14 @@ def commit_of(kb: KnowledgeBase, revision: str) -> str:
 
 
 def common(kb: KnowledgeBase, one: str, other: str) -> str:
-    """Return the commit in which two commits parted, or ""."""
-    return _word(kb, "merge-base", one, other)
+    """Return the commit in which two commits parted, or ""; raise GitFailed where git could not look.
+
+    Taken for none, a base that could not be read would make one side's removals come back.
+    """
+    output = kb.repository.output(["merge-base", one, other])
+    if one and other and output.code not in (0, 1):
+        raise failure(["merge-base"], output)
+    return "" if output.code else output.out.decode("utf-8", "replace").strip()
 
 
 def _word(kb: KnowledgeBase, *arguments: str) -> str:
