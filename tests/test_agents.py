@@ -234,7 +234,7 @@ def test_it_is_installed_for_the_user_too(project: Path, root: Path, tmp_path: P
     home = tmp_path / "home"
     done = run(project, "agents", "install", "--user", KB_HOME=str(root), HOME=str(home))
     assert done.code == 0 and set(snapshot(home)) == {
-        ".claude/CLAUDE.md", *(f".claude/skills/kb/{name}" for name in SKILL_FILES)
+        ".claude/CLAUDE.md", *(f".claude/skills/kb/{name}" for name in SKILL_FILES), ".local/state/kb/made-folders.json"
     }  # fmt: skip
     assert run(project, "agents", "uninstall", "--user", KB_HOME=str(root), HOME=str(home)).code == 0
     assert snapshot(home) == {}

@@ -175,7 +175,7 @@ def test_kb_accepts_a_review_that_only_lines_would_keep_from_merging(root: Path)
     path = root / "content/anchors/global/D001-use-postgresql-for-orders.md"
     path.write_bytes(path.read_bytes().replace(b"status: proposed", b"status: accepted"))
     git(root, "commit", "-qam", "Accept by hand")
-    assert run(root, "review", "accept", "D002").code == 0
+    assert run(root, "review", "accept", "D002", "--yes").code == 0
     assert read(path.read_bytes()).status == "superseded"
 
 

@@ -146,7 +146,10 @@ def test_a_review_upon_what_was_replayed_is_rebuilt(team: Team) -> None:
     written(ann, thought(1))
     sync(ann)
     written(bob, thought(2, claims={"cache.size": "1 GB"}))
-    written(bob, thought(3, claims={"cache.size": "9 GB"}, decision="The cache has 9 GB and not 1 GB."))
+    nine = thought(
+        3, claims={"cache.size": "9 GB"}, decision="The cache has 9 GB and not 1 GB.", impact=("src/cache.py",)
+    )
+    written(bob, nine)
     (review,) = bob.reviews()
     assert review.against == ("D002",) and review.record.id == "D003"
     before = review.tip
@@ -188,7 +191,7 @@ def test_accepting_one_makes_the_other_obsolete(kb: KnowledgeBase, root: Path, l
     assert words in run(root, "review").out
     assert [row["standing"] for row in json.loads(run(root, "review", "--json").out)] == [words]
     head = git(root, "rev-parse", "HEAD")
-    ran = run(root, "review", "accept", "D002")
+    ran = run(root, "review", "accept", "D002", "--yes")
     assert ran.code == 5 and "kb review reject D002" in ran.error and "[D003]" in ran.error
     assert git(root, "rev-parse", "HEAD") == head and kb.record("D001").status == "superseded"
     assert run(root, "review", "reject", "D002").code == 0 and kb.reviews() == []

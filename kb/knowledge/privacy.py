@@ -25,7 +25,7 @@ def is_shared(kb: KnowledgeBase) -> bool:
     """Return whether others may read the knowledge base: all but the user's own one (`~/.kb`) without a remote."""
     if os.path.realpath(kb.root) != os.path.realpath(user_home(kb.environment)):
         return True
-    return bool(kb.repository.output(["remote"]).out.strip())
+    return bool(kb.repository.output(["config", "--get-regexp", r"^remote\..*\.url$"]).out.strip())
 
 
 def refuse_personal(kb: KnowledgeBase, candidate: Candidate) -> Iterator[Objection]:

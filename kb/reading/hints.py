@@ -169,6 +169,12 @@ def _t1_part(record: Record) -> str:
     return {"anti-pattern": "risks", "pattern": "patterns"}.get(_kind(record).category, "constraints")
 
 
+def _place(path: str) -> str:
+    """Return *path* as it stands behind a title; one too long for a line is left out, for half a path opens nothing."""
+    shown = quoted(path, 2 * PATH_LIMIT)
+    return f" ({shown})" if path and not shown.endswith("…") else ""
+
+
 def _name(record: Record, among: Sequence[Record]) -> str:
     """Return the id of *record*, with its scope where another of the same id stands beside it."""
     if not any(other.id == record.id and other.scope != record.scope for other in among):
@@ -237,7 +243,7 @@ def _fact(fact: Told, among: Sequence[Record], words: Words) -> str:
     label = quoted(kind.zh if words is ZH else kind.en, NAME_LIMIT)
     why = sentence(fact.record, "why")
     reason = f" — {why}" if why else ""
-    place = f" ({quoted(fact.original.path, PATH_LIMIT)})" if fact.original.path else ""
+    place = _place(fact.original.path)
     title = quoted(fact.record.title, TITLE_LIMIT)
     return f"> - [{_name(fact.original, among)}] {label}{words.colon}{title}{_mark(fact, words)}{reason}{place}"
 

@@ -246,7 +246,12 @@ def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
         if staged == change.after:
             paths.append(kb.repository.full(change.path))
     if paths:
-        kb.repository.output(["reset", "-q", "--", *paths])
+        tree = kb.repository.git("ls-tree", "-r", "-z", "--full-tree", "HEAD", "--", *paths, check=False)
+        committed = {row.partition(b"\t")[2] for row in tree.split(b"\0") if row}
+        kb.repository.output(["update-index", "--add", "-z", "--index-info"], tree)
+        gone = [path + b"\0" for path in map(os.fsencode, paths) if path not in committed]
+        if gone:
+            kb.repository.output(["update-index", "--force-remove", "-z", "--stdin"], b"".join(gone))
 
 
 # -- warn, and what is kept --------------------------------------------------------------------------
