@@ -184,6 +184,10 @@ def _made_folders(environment: Mapping[str, str]) -> set[str]:
 
 def _remember_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
     path = _folders_file(environment)
+    if not made:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     _replace(path, json.dumps(sorted(made)).encode(), 0o600)
 

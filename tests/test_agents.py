@@ -232,6 +232,7 @@ def test_drift_between_block_and_skill_is_told(project: Path, root: Path) -> Non
 
 def test_it_is_installed_for_the_user_too(project: Path, root: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
+    home.mkdir()
     done = run(project, "agents", "install", "--user", KB_HOME=str(root), HOME=str(home))
     assert done.code == 0 and set(snapshot(home)) == {
         ".claude/CLAUDE.md", *(f".claude/skills/kb/{name}" for name in SKILL_FILES), ".local/state/kb/made-folders.json"

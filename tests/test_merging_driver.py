@@ -169,9 +169,11 @@ def test_a_record_that_both_added_is_one_or_shown_as_two(shared: Path) -> None:
 def test_kb_accepts_a_review_that_only_lines_would_keep_from_merging(root: Path) -> None:
     first = ("--kind", "decision", "--title", "Use PostgreSQL for orders", "--decision", "Orders live in PostgreSQL",
              "--why", "It has transactions and we run it already", "--area", "architecture")  # fmt: skip
+    whole = ("--alternatives", "None we run.", "--impact", "src/orders.py", "--verification", "Run the tests.",
+             "--rollback", "Restore the dump.")  # fmt: skip
     other = [word.replace("PostgreSQL", "MongoDB").replace("It has transactions", "No schema") for word in first]
     assert run(root, "write", *first).code == 0
-    assert run(root, "write", *other).code == 4
+    assert run(root, "write", *other, *whole).code == 4
     path = root / "content/anchors/global/D001-use-postgresql-for-orders.md"
     path.write_bytes(path.read_bytes().replace(b"status: proposed", b"status: accepted"))
     git(root, "commit", "-qam", "Accept by hand")

@@ -194,7 +194,7 @@ def test_accepting_one_makes_the_other_obsolete(kb: KnowledgeBase, root: Path, l
     ran = run(root, "review", "accept", "D002", "--yes")
     assert ran.code == 5 and "kb review reject D002" in ran.error and "[D003]" in ran.error
     assert git(root, "rev-parse", "HEAD") == head and kb.record("D001").status == "superseded"
-    assert run(root, "review", "reject", "D002").code == 0 and kb.reviews() == []
+    assert run(root, "review", "reject", "D002", "--yes").code == 0 and kb.reviews() == []
 
 
 def test_a_review_whose_number_was_taken_gets_another_when_it_is_accepted(team: Team) -> None:
