@@ -412,8 +412,10 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
     assert examined(filled, environment)["transcripts"].state == doctor.OK
     with path.open("a") as file:
         file.write(
-            '{"type": "new-thing", "message": {"content": "Use tabs in every file of the project."}}\n' * 3
-            + '{"timestamp": "x", "type": "event_msg", "payload": {"type": "odd", "message": "Use tabs in every file of the project."}}\n{"half'
+            '{"type": "new-thing", "message": {"content": "Use tabs in every file of the project."}}\n'
+            * 3
+            + '{"timestamp": "x", "type": "event_msg", "payload": {"type": "odd", "message": "Use tabs in every file '
+            'of the project."}}\n{"half'
         )
     outcome = examined(filled, environment)["transcripts"]
     assert outcome.state == doctor.NOTE
