@@ -18,7 +18,6 @@ from kb.knowledge.names import CONTENT, TREE
 from kb.knowledge.session.pruning import settings_at, settings_text
 from kb.knowledge.write.files import Change, change_files, contents
 from kb.record import GLOBAL, Record, Verdict
-from kb.store.files import content
 from kb.templates import FOLDER
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import say
@@ -138,8 +137,11 @@ def _refuse_uncommitted(kb: KnowledgeBase) -> None:
 
 def _is_as_committed(kb: KnowledgeBase, name: str) -> bool:
     """Return whether the file *name* of the repository has the bytes of HEAD, whatever its time stamp says."""
-    place = os.path.join(kb.repository.top, *name.split("/"))
-    return content(place) == kb.repository.blob("HEAD", kb.repository.own(name))
+    try:
+        with open(os.path.join(kb.repository.top, *name.split("/")), "rb") as file:
+            return file.read() == kb.repository.blob("HEAD", kb.repository.own(name))
+    except OSError:
+        return False
 
 
 def _refuse_edited(kb: KnowledgeBase) -> list[Record]:

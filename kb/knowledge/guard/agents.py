@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from kb.checking.findings import Finding
 from kb.digest import sha256
 from kb.kinds import KINDS
 from kb.knowledge.guard.places import BANK
@@ -14,6 +13,7 @@ from kb.values import TYPE_CHECKING
 from kb.words import say
 
 if TYPE_CHECKING:
+    from kb.checking.findings import Finding
     from kb.knowledge import KnowledgeBase
 
 SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
@@ -44,6 +44,8 @@ def staged(kb: KnowledgeBase) -> Iterator[Finding]:
     """Report what an agent is about to commit that only kb writes: kb commits by itself (MBANK-37, second line)."""
     if kb.config.writer == "direct" or not in_its_shell(kb.environment):
         return
+    from kb.checking.findings import Finding  # a plain call asks only whose shell it is
+
     if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _GOING_ON):
         return
     mended = kb.state.load(_MENDED) or {}
