@@ -103,6 +103,19 @@ def test_a_migration_does_not_pass_over_what_is_not_committed(root: Path, path: 
     assert place.read_text() == mine
 
 
+def test_a_migration_does_not_pass_over_what_is_only_staged(root: Path) -> None:
+    place = root / "content/templates/normal.md"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("# committed\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Write a template")
+    place.write_text("# staged\n")
+    git(root, "add", "-A")
+    place.write_text("# committed\n")
+    ran = run(root, "layout", "migrate", "project")
+    assert ran.code == 5 and "content/templates/normal.md" in ran.error
+
+
 # -- an export ---------------------------------------------------------------------------------------
 
 

@@ -126,8 +126,10 @@ def _refuse_uncommitted(kb: KnowledgeBase) -> None:
     places = [kb.repository.full(path) for path in (TREE, f"{CONTENT}/templates", _DCP)]
     differing = kb.repository.git("diff-index", "--name-only", "-z", "HEAD", "--", *places, check=False)
     new = kb.repository.git("ls-files", "--others", "--exclude-standard", "-z", "--", *places)
+    staged = kb.repository.git("diff-index", "--cached", "--name-only", "-z", "HEAD", "--", *places, check=False)
     names = [os.fsdecode(row) for row in (differing + new).split(b"\0") if row]
-    paths = [name for name in names if not _is_as_committed(kb, name)]
+    paths = {name for name in names if not _is_as_committed(kb, name)}
+    paths |= {os.fsdecode(row) for row in staged.split(b"\0") if row}
     if paths:
         raise NeedsPerson(
             say("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import time
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb import markdown, snapshot
 from kb.decision import Decision
-from kb.errors import BadRecord
+from kb.errors import BadRecord, KbError
 from kb.guarding import guard
 from kb.knowledge.guard import outside
 from kb.knowledge.guard.log import OWED, Log
@@ -18,6 +19,7 @@ from kb.knowledge.names import CONTENT
 from kb.record import Record
 from kb.snapshot import GONE
 from kb.store.files import remove, write_whole
+from kb.store.git import checkout
 from kb.store.git.repository import Move, message
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
@@ -244,14 +246,10 @@ def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
         listed = kb.repository.git("ls-files", "-s", "-z", "--", kb.repository.full(change.path), check=False)
         staged = listed.split(b" ")[1].decode() if listed else GONE
         if staged == change.after:
-            paths.append(kb.repository.full(change.path))
+            paths.append(change.path)
     if paths:
-        tree = kb.repository.git("ls-tree", "-r", "-z", "--full-tree", "HEAD", "--", *paths, check=False)
-        committed = {row.partition(b"\t")[2] for row in tree.split(b"\0") if row}
-        kb.repository.output(["update-index", "--add", "-z", "--index-info"], tree)
-        gone = [path + b"\0" for path in map(os.fsencode, paths) if path not in committed]
-        if gone:
-            kb.repository.output(["update-index", "--force-remove", "-z", "--stdin"], b"".join(gone))
+        with contextlib.suppress(KbError), checkout.held(kb.repository) as following:
+            following.put_back(dict.fromkeys(paths, False), "HEAD")
 
 
 # -- warn, and what is kept --------------------------------------------------------------------------
