@@ -4,10 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 
 from kb import doctor, settingsfile
-from kb.cli.hooks import command
 from kb.hosts import codex, codextrust, install
 
 PROGRAM = "/opt/kb/bin/kb-hook"
@@ -81,16 +80,13 @@ def test_a_hook_that_moved_or_was_turned_off_is_not_run(environment: dict[str, s
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_installation_says_what_is_still_to_be_done(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, language: str
+    environment: dict[str, str], tmp_path: Path, language: str
 ) -> None:
-    monkeypatch.chdir("/")
-    for name, value in (*environment.items(), ("LANG", f"{language}_XX.UTF-8")):
-        monkeypatch.setenv(name, value)
-    first = CliRunner().invoke(command, ["install", "codex"])
-    assert first.exit_code == 0 and "Hooks need review" in first.stderr
-    assert ("信任" in first.stderr) == (language == "zh")
-    path = Path(codex.settings_file("", os.environ))
-    trust(path, environment)
-    again = CliRunner().invoke(command, ["install", "codex"])
-    assert again.exit_code == 0 and "Hooks need review" not in again.stderr
-    assert "Hooks need review" not in CliRunner().invoke(command, ["install", "gemini"]).stderr
+    environment["LANG"] = f"{language}_XX.UTF-8"
+    first = run(tmp_path, "hooks", "install", "codex", **environment)
+    assert first.code == 0 and "Hooks need review" in first.error
+    assert ("信任" in first.error) == (language == "zh")
+    trust(Path(codex.settings_file("", environment)), environment)
+    again = run(tmp_path, "hooks", "install", "codex", **environment)
+    assert again.code == 0 and "Hooks need review" not in again.error
+    assert "Hooks need review" not in run(tmp_path, "hooks", "install", "gemini", **environment).error
