@@ -139,9 +139,9 @@ RULES: dict[str, str] = {
         "删去它，或由人读过候选后从收件箱放行"
     ),
     # writing: gate
-    "all three questions of the self-check are answered with no: it stays in the session": (
-        "三项自检都答“否”：只留在本次会话"
-    ),
+    "all three questions of the self-check are answered with no: it becomes no record": "三项自检都答“否”：不写成记录",
+    "the session {session} keeps it, and its archive does": "保留在会话 {session} 及其存档中",
+    "no session is running here that could keep it": "这里没有正在进行的会话可以保留它",
     "if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes": (
         "如果其中有“是”，请指明：--affects-future yes、--reference yes 或 --prevents-repeat yes"
     ),
@@ -883,7 +883,7 @@ DOORS: dict[str, str] = {
     "it takes an accepted record out of force, and that is for a person to decide": (
         "它会使一条生效的记录失效，这须由人决定"
     ),
-    "it replaces what [{id}], which is accepted, says was decided": "它替换了生效的 [{id}] 所记的决定",
+    "it changes what [{id}], which is accepted, says was decided or why": "它改动了生效的 [{id}] 所记的决定或理由",
     "[{id}] {title}: {old} → {new}": "[{id}] {title}：{old} → {new}",
     "[{id}] {title} stays as it is until this is accepted": "在本条被接受之前，[{id}] {title} 保持不变",
     "complete it on {branch}, or hand it in again with them: kb write": (

@@ -15,7 +15,7 @@ from conftest import git
 from kb.candidate import as_json
 from kb.errors import KbError
 from kb.knowledge import KnowledgeBase, proposals
-from kb.record import Candidate
+from kb.record import Candidate, Evidence
 
 
 def statuses(kb: KnowledgeBase) -> dict[str, str]:
@@ -97,6 +97,62 @@ def test_a_program_replaces_no_decision_by_an_update(kb: KnowledgeBase, root: Pa
     assert "0.110" in git(root, "show", f"{verdict.branch}:{path}")
     fact = FASTAPI._replace(updates="D001", verification="Run the latency suite and the smoke test.")
     assert one(kb, fact).verdict == "updated", "what says no other decision is written as ever"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"why": "The benchmarks say nothing any more."},
+        {"why": "Callers give up after half a second anyway.\nNobody calls it."},
+        {"why": "调用方半秒后就会放弃，这一点已不成立。"},
+        {"alternatives": "None."},
+    ],
+    ids=str,
+)
+def test_a_program_replaces_no_reason_by_an_update(kb: KnowledgeBase, root: Path, given: dict[str, str]) -> None:
+    path = one(kb, FASTAPI).path
+    before = git(root, "show", f"main:{path}")
+    new = Candidate("decision", FASTAPI.title, updates="D001", impact_areas=("architecture",), session="s2", **given)  # type: ignore[arg-type]
+    verdict = one(kb, new)
+    assert verdict.verdict == "conflict" and "or why" in verdict.reasons[0]
+    assert git(root, "show", f"main:{path}") == before
+    assert next(iter(given.values())) in git(root, "show", f"{verdict.branch}:{path}")
+    assert one(kb, new._replace(session="s3"), decided=True).verdict == "updated"
+
+
+def test_a_program_fills_a_reason_that_nobody_gave(kb: KnowledgeBase) -> None:
+    said = Candidate("decision", "Use PostgreSQL for the storage of sessions", scope="global", session="s1")
+    (proposal,) = proposals.add(kb, [said])
+    assert proposals.confirm(kb, proposal).status == "accepted"
+    given = said._replace(updates="D001", why="One database less to run.", affects_future=True, session="s2")
+    assert one(kb, given).verdict == "updated" and kb.record("D001").section("why") == "One database less to run."
+    assert one(kb, given._replace(why="It is fashionable.")).verdict == "conflict"
+
+
+def test_a_program_replaces_no_evidence(kb: KnowledgeBase) -> None:
+    first, second = (Evidence(quote, "s.jsonl", line) for line, quote in ((3, "FastAPI it is."), (9, "用 FastAPI。")))
+    one(kb, FASTAPI._replace(evidence=(first,)))
+    update = Candidate("decision", FASTAPI.title, updates="D001", affects_future=True, session="s2")
+    assert one(kb, update._replace(evidence=(second,))).verdict == "conflict"
+    assert one(kb, update._replace(evidence=(first, second))).verdict == "updated"
+
+
+@pytest.mark.parametrize("heading", ["Consequences", "后果"])
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [("s/^- One more.*/&\\n- And a third one./", 0), ("s/^- One more.*/- Nothing./", 4), ("/^- One more/d", 4)],
+)
+def test_a_programs_editor_adds_lines_and_changes_none(
+    kb: KnowledgeBase, root: Path, heading: str, change: str, code: int
+) -> None:
+    path = one(kb, decision(0, impact=("kb.toml",))).path
+    text = (root / path).read_text()
+    more = f"\n## {heading}\n\n- One more service.\n<!-- MACHINE_BLOCK_END -->"
+    (root / path).write_text(text.replace("<!-- MACHINE_BLOCK_END -->", more))
+    git(root, "commit", "-qam", "By hand")
+    editor = f"sed -i '{change}'"
+    ran = run(root, "edit", "D001", EDITOR=editor, VISUAL=editor)
+    assert ran.code == code, ran.error
 
 
 def test_a_fact_is_added_by_a_program_as_ever(kb: KnowledgeBase) -> None:

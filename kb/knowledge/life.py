@@ -280,7 +280,7 @@ def _overturned(tip: bytes | None, now: bytes, path: str) -> Said | None:
     if gone or named:
         return NOT_BY_A_PROGRAM
     if decides_otherwise(old, new):
-        return say("it replaces what [{id}], which is accepted, says was decided", id=old.scoped_id)
+        return say("it changes what [{id}], which is accepted, says was decided or why", id=old.scoped_id)
     return None
 
 

@@ -12,6 +12,12 @@ from kb.words import Said, say
 from kb.writing.contradict import in_other_words, outright
 from kb.writing.dedup import closest, retold, similar, similarity, titled_alike
 
+_KEPT_CURRENT = ("impact", "verification", "rollback")
+"""Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
+changes without a new decision, so a program may rewrite them."""
+_LISTS = ("evidence", "additions")
+"""Sections to which lines are added, each with its own origin."""
+
 
 class Decision(NamedTuple):
     """What to do with a candidate."""
@@ -58,15 +64,35 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
 
 
 def decides_otherwise(old: Record, new: Record) -> bool:
-    """Return whether *new*, the text to come of the accepted record *old*, says that something else was decided.
+    """Return whether *new*, the text to come of the accepted record *old*, changes what was decided, or why.
 
-    That is its decision, its title (of a record without a decision the title is what was decided) or a claim that
-    stood in it.
+    That is its title (of a record without a decision the title is what was decided), a claim that stood in it, and the
+    text of every section but those of `_KEPT_CURRENT`. Filling an empty section changes nothing that was said, except
+    a decision's: "Use PostgreSQL", "使用 PostgreSQL" has one in its title. Under `_LISTS` and under headings that kb
+    does not know ("Consequences", "后果"), lines may be added.
     """
     if old.status != Status.ACCEPTED:
         return False
-    said = (old.title, old.section("decision").strip()) == (new.title, new.section("decision").strip())
-    return not said or any(new.claims.get(key) != value for key, value in old.claims.items())
+    if (old.title, old.section("decision").strip()) != (new.title, new.section("decision").strip()):
+        return True
+    if any(new.claims.get(key) != value for key, value in old.claims.items()):
+        return True
+    return any(_is_changed(section, new) for section in old.sections if section.name not in _KEPT_CURRENT)
+
+
+def _is_changed(section: Section, new: Record) -> bool:
+    """Return whether *section*, of the record as it stands, says something else in *new*."""
+    lines = [line.strip() for line in section.text.splitlines() if line.strip()]
+    texts = [found.text for found in new.sections if _is_same_heading(section, found)]
+    there = [line.strip() for line in "\n".join(texts).splitlines() if line.strip()]
+    if section.name and section.name not in _LISTS:
+        return bool(lines) and lines != there
+    left = iter(there)
+    return not all(line in left for line in lines)
+
+
+def _is_same_heading(one: Section, other: Section) -> bool:
+    return one.name == other.name and (bool(one.name) or one.heading == other.heading)
 
 
 def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Said] | None:

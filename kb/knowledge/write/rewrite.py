@@ -62,7 +62,7 @@ def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> 
     if both == before:
         return writing.verdict("unchanged", record, grounds)
     if not writing.decided and decides_otherwise(markdown.read(before, record.path), markdown.read(both, record.path)):
-        why = say("it replaces what [{id}], which is accepted, says was decided", id=record.scoped_id)
+        why = say("it changes what [{id}], which is accepted, says was decided or why", id=record.scoped_id)
         return propose_text(writing, record, both, candidate, [why, *grounds])
     by_hand = [say("the block was edited by hand; both are in it now")] if _machine(base) != _machine(before) else []
     return writing.replaced(candidate, record, before, both, "updated", [*by_hand, *grounds])
