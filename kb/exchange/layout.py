@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from kb.errors import KbError, NeedsPerson
-from kb.exchange.wukong import parse, render
+from kb.exchange.wukong import SNAPSHOT, parse, render
 from kb.front import decode
 from kb.knowledge.names import CONTENT, TREE
 from kb.knowledge.session.pruning import settings_at, settings_text
@@ -78,18 +78,22 @@ def stale_anchors(kb: KnowledgeBase) -> str:
         os.path.realpath(kb.root), *path.split("/")
     ):
         return ""
-    records = sorted(kb.records(), key=lambda record: record.uid or "~")
     with open(place, "rb") as file:
-        return path if file.read() != render(records, "zh", GLOBAL).encode() else ""
+        return path if file.read().removeprefix(SNAPSHOT.encode()) != _anchors(kb) else ""
+
+
+def _anchors(kb: KnowledgeBase) -> bytes:
+    """Return all records as `anchors.md` has them."""
+    return render(sorted(kb.records(), key=lambda record: record.uid or "~"), "zh", GLOBAL).encode()
 
 
 def _tree(kb: KnowledgeBase, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
     names = [_DCP, *map(_template, _FORMS), *kb.repository.files(tip, f"{CONTENT}/sessions")]
     here = {**contents(kb, tip, names), **back}
-    records = sorted(kb.records(), key=lambda record: record.uid or "~")
+    anchors = _anchors(kb)
     files = {
-        "anchors.md": render(records, "zh", GLOBAL).encode(),
+        "anchors.md": SNAPSHOT.encode() + anchors if anchors else b"",
         ".gitignore": b"current/\n",
         _DCP: here[_DCP] or _default(),
     }

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 USER_HEADING = "User notes (用户笔记)"
+SNAPSHOT = (
+    "<!-- A copy of the records under content/, which may be newer. Make it anew: kb layout migrate project -->\n"
+    "<!-- 这是 content/ 下记录的副本，记录可能更新。重新生成：kb layout migrate project -->\n\n"
+)
+"""What stands at the top of an `anchors.md` that is committed beside the records; it belongs to no anchor."""
 
 _ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*+((?:[^ \t\n]++|[ \t]++(?!$))*+)[ \t]*+$")
 _TOP = regex(r" {0,3}##?(?:[ \t]|$)")
@@ -59,7 +64,7 @@ def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
 
     Scope is *scope* unless an anchor names its own.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removeprefix(SNAPSHOT)
     rows = lines(text)
     language = "zh" if re.search(r"\*\*(?:状态|日期)", text) else "en"
     fenced = _fenced(rows)
