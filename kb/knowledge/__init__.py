@@ -155,17 +155,18 @@ class KnowledgeBase:
 
         What cannot be committed is `held` and `spooled`. What overrules an accepted record is a review or *decided*.
         """
-        from kb.knowledge.write.group import Call, Waiting, written_by_another
+        from kb.knowledge.write.group import Call, Waiting, keep_refused, written_by_another
 
         waiting = Waiting(self, Call(candidates, folder, decided=decided))
-        if not dry_run and (verdicts := written_by_another(self, waiting)) is not None:
-            return verdicts
-        from kb.knowledge import fresh
+        verdicts = None if dry_run else written_by_another(self, waiting)
+        if verdicts is None:
+            from kb.knowledge.fresh import look_ahead
 
-        self._looking = self._looking or fresh.look_ahead(self)
-        from kb.knowledge.write.candidates import write
+            self._looking = self._looking or look_ahead(self)
+            from kb.knowledge.write.candidates import write
 
-        return write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+            verdicts = write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+        return verdicts if dry_run else keep_refused(self, waiting.call, verdicts)
 
     def import_records(
         self, records: Sequence[Record], *, origin: str,

@@ -72,7 +72,7 @@ def admission(
     """
     answers = self_check(candidate)
     if set(answers) == {False}:
-        return Admission(False, (), (_THREE_TIMES_NO,))
+        return Admission(False, (), (DECLINED,))
     grounds = (
         *_repeats(sightings, config, in_sessions=in_sessions),
         *_weighs(candidate, known_modules),
@@ -153,11 +153,12 @@ def _is_sure(candidate: Candidate) -> bool:
     return candidate.confidence is None or candidate.confidence >= SURE
 
 
-_THREE_TIMES_NO = Objection(
+DECLINED = Objection(
     "self-check",
-    say("all three questions of the self-check are answered with no: it stays in the session"),
+    say("all three questions of the self-check are answered with no: it becomes no record"),
     say("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
 )
+"""Why three answers of "no" keep a candidate out of the records; it stays with its session (RUYI-06)."""
 
 
 def _below(candidate: Candidate, sightings: int, config: Config) -> Objection:

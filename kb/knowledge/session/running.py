@@ -67,8 +67,9 @@ class Desk:
 
     def hear(self, transcript: str, folder: str = "") -> None:
         """Remember where the session's transcript is and where it works, unless that is known; it runs from now on."""
-        if transcript and not self.cursor():
-            self.move_cursor({"transcript": transcript, "folder": folder}, [])
+        known = self.cursor()
+        if transcript and not known.get("transcript"):
+            self.move_cursor({"transcript": transcript, "folder": folder}, rows_of(known))
         self._kb.state.made()
         os.makedirs(self._kb.state.path(*self._active[:2]), exist_ok=True)
 
@@ -85,6 +86,19 @@ class Desk:
             for row in rows
         ]
         self._kb.state.save({**cursor, "rows": kept}, *self._cursor[:-1], self._cursor[-1] + ".json")
+
+    def rows(self) -> list[Row]:
+        """Return what the session has brought so far."""
+        return rows_of(self.cursor())
+
+    def keep(self, rows: Sequence[Row]) -> None:
+        """Add *rows* to what the session has brought: they are in its forms and in its archive, and are no records."""
+        transcript = str(self.cursor().get("transcript") or self.session)
+        with self._kb.state.alone(os.path.realpath(transcript)):
+            cursor = self.cursor()
+            known = rows_of(cursor)
+            new = [row for row in rows if not said_before(row.candidate, (one.candidate for one in known))]
+            self.move_cursor(cursor, [*known, *new])
 
     def show(self, compact: str, scope: str, folder: str) -> None:
         """Keep the compact form and whose it is (SHI-02, SHI-03)."""

@@ -150,6 +150,7 @@ def _attempted(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str)
 
 
 def _written(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+    from kb.knowledge.session.declined import keep_declined
     from kb.knowledge.write.candidates import Deciding
 
     if "save" in value:
@@ -163,4 +164,5 @@ def _written(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -
     folder = str(value["folder"])
     there = folder if os.path.isdir(folder) else ""
     deciding = Deciding(kb, "", there, job=job, decided=value.get("decided") is True)
-    return deciding.run(candidates_of(value["candidates"], path))
+    candidates = candidates_of(value["candidates"], path)
+    return keep_declined(kb, candidates, deciding.run(candidates), there)
