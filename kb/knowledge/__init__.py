@@ -158,8 +158,7 @@ class KnowledgeBase:
         from kb.knowledge.write.group import Call, Waiting, keep_refused, written_by_another
 
         waiting = Waiting(self, Call(candidates, folder, decided=decided))
-        verdicts = None if dry_run else written_by_another(self, waiting)
-        if verdicts is None:
+        if dry_run or (verdicts := written_by_another(self, waiting)) is None:
             from kb.knowledge.fresh import look_ahead
 
             self._looking = self._looking or look_ahead(self)
