@@ -45,7 +45,8 @@ class Agent:
             os.environ.update(before)
 
     def run(self, command: str) -> None:
-        subprocess.run(["bash", "-c", command], cwd=self.folder, capture_output=True, check=False)
+        quick = {**os.environ, "FILTER_BRANCH_SQUELCH_WARNING": "1"}  # else it waits ten seconds to be read
+        subprocess.run(["bash", "-c", command], cwd=self.folder, env=quick, capture_output=True, check=False)
 
     def does(self, command: str, session: str = "s1") -> Decision:
         """Make a call as a host does; what is said before it is not looked at."""
@@ -132,6 +133,56 @@ def test_records_come_back_whatever_was_done_to_them(blocked: Agent, command: st
     assert blocked.does(command).context
     assert blocked.text() == before and not blocked.record.is_symlink()
     assert len(blocked.branches()) == 1
+
+
+REWRITE = "git filter-branch -f --tree-filter 'sed -i s/PostgreSQL/MySQL/ cont*/*/*/*.md' HEAD~1..HEAD"
+
+
+def began(agent: Agent) -> None:
+    """Let the call that runs have begun in the second in which the last commit was made."""
+    made = int(git(agent.folder, "log", "-1", "--format=%at"))
+    os.utime(agent.folder / ".kb/guard/running-s1", ns=(made * 10**9,) * 2)
+
+
+def test_a_rewritten_commit_is_seen_that_was_about_something_else(blocked: Agent) -> None:
+    """The rewritten commit keeps its time, and no earlier commit of that time has touched the record."""
+    (blocked.folder / "notes.md").write_text("More\n")
+    git(blocked.folder, "commit", "-qam", "Write more notes", "--date=2026-11-21T10:00:00Z")
+    before = blocked.text()
+    assert "put back" in blocked.does(REWRITE).context and blocked.text() == before
+
+
+@pytest.mark.parametrize("command", [REWRITE, REPLACE + " && git commit -qa --amend --no-edit"])
+def test_a_commit_of_kb_is_seen_that_is_rewritten_in_the_second_in_which_it_was_made(
+    blocked: Agent, command: str
+) -> None:
+    before = blocked.text()
+    blocked.hook("PreToolUse", command)
+    began(blocked)
+    blocked.run(command)
+    assert "put back" in blocked.hook("PostToolUse", command).context and blocked.text() == before
+
+
+@pytest.mark.parametrize(
+    "commit",
+    ["git commit -qam x --date=2020-01-01T00:00:00Z",
+     "GIT_COMMITTER_DATE=2020-01-01T00:00:00Z git commit -qam x --date=2020-01-01T00:00:00Z",
+     "git commit -qam x --trailer Kb-Op=update"],
+    ids=["author", "both", "trailer"],
+)  # fmt: skip
+def test_a_commit_is_the_agents_whatever_it_says_of_itself(blocked: Agent, commit: str) -> None:
+    before = blocked.text()
+    assert "put back" in blocked.does(f"{REPLACE} && {commit}").context and blocked.text() == before
+
+
+def test_kb_writing_and_git_committing_in_one_second_of_one_call_is_no_change(blocked: Agent) -> None:
+    command = "kb status D001 deprecated && git commit -qam Notes"
+    blocked.hook("PreToolUse", command)
+    began(blocked)
+    with KnowledgeBase(str(blocked.folder), os.environ) as kb:
+        kb.change_status("D001", "deprecated", decided=True)
+    blocked.run("echo x >> notes.md; git commit -qam Notes")
+    assert blocked.hook("PostToolUse", command) == Decision()
 
 
 def test_a_file_that_an_agent_has_made_among_records_goes_and_is_kept(blocked: Agent) -> None:
@@ -304,23 +355,25 @@ def test_that_the_state_of_kb_was_deleted_is_told(blocked: Agent) -> None:
     assert blocked.does("true") == Decision()
 
 
+def large_base(folder: Path, number: int) -> None:
+    """Keep a snapshot of *number* files that are not there, as it says."""
+    (folder / ".kb/guard").mkdir(parents=True)
+    (folder / ".kb/clone").touch()
+    (folder / "content").mkdir()
+    folders = {"content": snapshot.Entry(snapshot.stamp(str(folder / "content")))}
+    files = {f"content/{n}.md": snapshot.Entry(snapshot.GONE) for n in range(number)}
+    made = snapshot.Snapshot("", "", "block", "kb", folders, files)
+    Path(snapshot.file_of(str(folder))).write_bytes(snapshot.encoded(str(folder), made))
+
+
 def test_in_a_large_base_a_call_looks_at_a_part_and_in_time_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".kb/guard").mkdir(parents=True)
-    (tmp_path / ".kb/clone").touch()
-    (tmp_path / "content").mkdir()
-    for number in range(2_000):
-        (tmp_path / f"content/{number}.md").touch()
-    stamps = {f"content/{number}.md": snapshot.Entry(snapshot.stamp(str(tmp_path / f"content/{number}.md")))
-              for number in range(2_000)}  # fmt: skip
-    folders = {"content": snapshot.Entry(snapshot.stamp(str(tmp_path / "content")))}
-    made = snapshot.Snapshot("", "", "block", "kb", folders, stamps)
-    Path(snapshot.file_of(str(tmp_path))).write_bytes(snapshot.encoded(str(tmp_path), made))
-    looks: list[str] = []
+    large_base(tmp_path, 2_000)
+    looks: list[str | bytes] = []
     real = os.lstat
 
-    def counted(path: str) -> os.stat_result:
+    def counted(path: str | bytes) -> os.stat_result:
         looks.append(path)
         return real(path)
 
@@ -329,6 +382,36 @@ def test_in_a_large_base_a_call_looks_at_a_part_and_in_time_at_all(
         assert snapshot.is_unchanged(str(tmp_path), "")
     assert len(looks) == 100 * (1 + snapshot.MOST)
     assert len(set(looks)) == 2_001, "in time every file is looked at"
+
+
+@pytest.mark.parametrize("number", [0, 1, snapshot.MOST - 1, snapshot.MOST, snapshot.MOST + 1])
+def test_up_to_so_many_files_every_one_is_looked_at(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large_base(tmp_path, number)
+    assert snapshot.is_unchanged(str(tmp_path), "")
+    monkeypatch.setattr(snapshot, "_BLOCK", 1_000)
+    if number:
+        (tmp_path / f"content/{number // 2}.md").symlink_to("x")
+        row = snapshot.stamp(str(tmp_path / "content"))
+        file = Path(snapshot.file_of(str(tmp_path)))
+        loaded = snapshot.load(str(tmp_path))
+        assert loaded
+        made = loaded._replace(folders={"content": snapshot.Entry(row)})
+        file.write_bytes(snapshot.encoded(str(tmp_path), made))
+        assert any(not snapshot.is_unchanged(str(tmp_path), "") for _ in range(1 if number <= snapshot.MOST else 100))
+
+
+def test_the_cost_of_a_look_does_not_grow_with_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told by the bytes that are read: the snapshot of 10,000 records has more than a megabyte."""
+    large_base(tmp_path, 30_000)
+    read: list[bytes] = []
+    real_read, real_part = os.read, os.pread
+    monkeypatch.setattr(os, "read", lambda *given: read.append(real_read(*given)) or read[-1])
+    monkeypatch.setattr(os, "pread", lambda *given: read.append(real_part(*given)) or read[-1])
+    for _ in range(10):
+        assert snapshot.is_unchanged(str(tmp_path), "")
+    assert 0 < sum(map(len, read)) < 10 * 300_000 < 10 * os.path.getsize(snapshot.file_of(str(tmp_path)))
 
 
 def test_a_snapshot_of_another_clone_is_not_believed(blocked: Agent) -> None:

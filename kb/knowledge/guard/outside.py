@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kb import snapshot as snapshots
 from kb.digest import sha256
 from kb.kinds import KINDS
+from kb.knowledge.guard import commits
 from kb.knowledge.guard.agents import mended
 from kb.knowledge.names import CONTENT
 from kb.snapshot import GONE, Entry, Snapshot
 from kb.store.files import write_whole
+from kb.store.git.lines import is_ancestor
 from kb.store.git.repository import Head
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -29,8 +31,6 @@ _LARGEST = 8_000_000
 _MANY = 400
 """Paths above which git is asked for a whole tree, and not for each."""
 _WEEK = 7 * 86_400
-_LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z",
-        "--format=%x01%H %ct %at%x02%(trailers)%x02")  # fmt: skip
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
@@ -264,9 +264,11 @@ def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = (
     """Return what the call that *began* then (nanoseconds) has done; what kb, a person or git has done is not in it."""
     head = Head(seen.now.ref, seen.now.head)
     has_moved = seen.before.head != head.oid
+    names = [kb.repository.full(change.path) for change in seen.changes if not os.path.isabs(change.path)]
     known = tree(kb, head, [change.path for change in seen.changes])
     earlier = tree(kb, Head("", seen.before.head), [change.path for change in seen.changes]) if has_moved else known
-    by_call = _committed(kb, seen, began) if has_moved else set()
+    has_left = has_moved and not _has_grown(kb, seen)
+    by_call = commits.made_since(kb, seen.before.head, head, names[:_MANY], began) if has_moved and names else set()
     ours = mended(kb)
     edits: list[Change] = []
     discarded: list[Change] = []
@@ -282,9 +284,15 @@ def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = (
             edits.append(change)
         elif was_text:
             (edits if change.after == GONE and not has_moved else discarded).append(change)
-        elif has_moved and change.before == earlier.get(change.path, GONE) and _matters(kb, change):
+        elif has_left and change.before == earlier.get(change.path, GONE) and _matters(kb, change):
             moved.append(change)
     return Judged(tuple(edits), tuple(discarded), tuple(moved))
+
+
+def _has_grown(kb: KnowledgeBase, seen: Look) -> bool:
+    """Return whether the same branch is checked out, with more commits: then no record is left behind."""
+    is_same = seen.before.ref == seen.now.ref and seen.before.head != "" and seen.now.head != ""
+    return is_same and is_ancestor(kb.repository, seen.before.head, seen.now.head)
 
 
 def _is_ours(change: Change, ours: Mapping[str, str]) -> bool:
@@ -309,63 +317,3 @@ def _status(data: bytes | None) -> bytes:
     """Return what the front matter says of the status; b"" for a text that says nothing."""
     rows = (data or b"")[:64_000].split(b"\n---", 1)[0].split(b"\n")
     return next((row[7:].strip() for row in rows if row.startswith(b"status:")), b"")
-
-
-def _committed(kb: KnowledgeBase, seen: Look, began: int) -> set[tuple[str, str]]:
-    """Return path and content of what was committed since *began*, here, by a plain commit, and not by kb.
-
-    A merge brings what others have committed, and what was rebased was there before: only new content counts.
-    """
-    paths = [kb.repository.full(change.path) for change in seen.changes if not os.path.isabs(change.path)][:_MANY]
-    if not paths or not seen.now.head:
-        return set()
-    words = list(_LOG)
-    since = [f"^{seen.before.head}"] if seen.before.head else []
-    words = [*words, seen.now.head, *since, "--not", "--remotes"]
-    start = began // 10**9
-    made = list(_commits(kb, [*words, "--", *paths]))
-    written = {row for one in made if min(one.when, one.written) >= start and not one.is_kbs for row in one.rows}
-    older = [one for one in made if one.written < start and not (one.is_kbs and _was_moved_by_kb(kb))]
-    if any(one.when < start for one in older):  # of a branch that was there before, or made to look so
-        others = [f"--exclude={seen.now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
-        alone = {one.oid for one in _commits(kb, [*words, *others, "--", *paths])}
-        older = [one for one in older if one.when >= start or one.oid in alone]
-    if not older:
-        return written
-    before = _before(kb, paths, {one.oid for one in older})
-    times, contents = {one.written for one in before}, {row for one in before for row in one.rows}
-    rewritten = [one for one in older if one.written in times]
-    return written | {row for one in rewritten for row in one.rows if row not in contents}
-
-
-def _was_moved_by_kb(kb: KnowledgeBase) -> bool:
-    """Return whether the last to move HEAD was kb, as by a sync that gives commits new parents."""
-    return kb.repository.git("log", "-g", "-1", "--format=%gs", "HEAD", check=False).startswith(b"kb")
-
-
-class _Commit(NamedTuple):
-    oid: str
-    when: int
-    written: int
-    """When its author wrote it; `--amend`, a rebase and `filter-branch` keep that."""
-    is_kbs: bool
-    rows: tuple[tuple[str, str], ...]
-
-
-def _before(kb: KnowledgeBase, paths: Sequence[str], without: set[str]) -> list[_Commit]:
-    """Return the other commits that have changed *paths*, on whatever branch, or before they were rewritten."""
-    found = _commits(kb, [*_LOG, "-n", "5000", "--all", "--reflog", "--", *paths])
-    return [commit for commit in found if commit.oid not in without]
-
-
-def _commits(kb: KnowledgeBase, words: Sequence[str]) -> Iterator[_Commit]:
-    listed = os.fsdecode(kb.repository.git(*words, check=False))
-    for part in listed.split("\x01")[1:]:
-        about, trailers, rest = part.split("\x02", 2)
-        oid, when, written = about.split()
-        parts = [word for word in rest.replace("\n", "\0").split("\0") if word]
-        rows = []
-        for meta, name in zip(parts[::2], parts[1::2], strict=False):
-            blob = meta.split(" ")[3] if meta.startswith(":") else ""
-            rows.append((kb.repository.own(name), GONE if not blob.strip("0") else blob))
-        yield _Commit(oid, int(when), int(written), "Kb-" in trailers, tuple(rows))
