@@ -15,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import kb
 
@@ -29,6 +29,10 @@ SECONDS = 20
 KEPT = ("content", "memory-bank", ".kb", "kb.toml")
 _OF_KB = ("active", "index", "uses", "log", "guard", "config.json", "locks", "clone", "mended", "risk.json", "stage")
 """Names in .kb/ that kb itself writes."""
+
+
+Door = Callable[[str, Path, dict[str, Any]], str]
+"""Returns what kb's hook says to an event with a payload, in a folder; a process of its own, where nothing is named."""
 
 
 class Result(NamedTuple):
@@ -47,15 +51,16 @@ class Result(NamedTuple):
 class World:
     """A repository with a knowledge base, a memory bank and a record, to be copied for each command."""
 
-    def __init__(self, folder: Path, mode: str) -> None:
+    def __init__(self, folder: Path, mode: str, door: Door | None = None) -> None:
         self.folder = folder
+        self.door = door or self._ask_process
         self.home = folder / "home"
         self.scratch = folder / "scratch"
         self.home.mkdir(parents=True)
         self.environment = {
             "HOME": str(self.home), "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8",
             "GIT_CONFIG_NOSYSTEM": "1", "MEMORY_BANK_GUARD_MODE": mode, "TMPDIR": str(self.scratch),
-            "PYTHONPATH": str(Path(kb.__file__).parent.parent),
+            "PYTHONPATH": str(Path(kb.__file__).parent.parent), "FILTER_BRANCH_SQUELCH_WARNING": "1",
         }  # fmt: skip
         who = "[user]\n name=Somebody\n email=somebody@example.org\n[init]\n defaultBranch=main\n"
         (self.home / ".gitconfig").write_text(who)
@@ -105,8 +110,11 @@ class World:
 
     def hook(self, event: str, place: Path, command: str) -> str:
         """Return what the hook says: a permission, words, or ""."""
-        payload = {"session_id": "s1", "cwd": str(place), "transcript_path": "", "tool_name": "Bash",
-                   "tool_input": {"command": command}, "tool_response": ""}  # fmt: skip
+        return self.door(event, place, {"session_id": "s1", "cwd": str(place), "transcript_path": "",
+                                        "tool_name": "Bash", "tool_input": {"command": command},
+                                        "tool_response": ""})  # fmt: skip
+
+    def _ask_process(self, event: str, place: Path, payload: dict[str, Any]) -> str:
         done = self.run([str(BIN / "kb-hook"), event], place, json.dumps(payload))
         if not done.stdout.strip():
             return f"failed: {done.stderr.strip()[-200:]}" if done.returncode else ""
@@ -156,11 +164,11 @@ def commands(name: str) -> list[str]:
     return [part.strip("\n") for part in (HERE / f"{name}.txt").read_text(encoding="utf-8").split("\n%%\n")]
 
 
-def measured(name: str, mode: str, every: int = 1) -> Iterator[Result]:
-    """Yield what becomes of every so many commands of the list *name*."""
+def measured(name: str, mode: str) -> Iterator[Result]:
+    """Yield what becomes of the commands of the list *name*."""
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder) / "world", mode)
-        for command in commands(name)[::every]:
+        for command in commands(name):
             yield world.tried(command)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from kb.decision import Decision
 from kb.hosts.events import answered
 from kb.hosts.quick import says_nothing
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.guard import outside
 from kb.knowledge.make import make
 
 WORDS = "PostgreSQL keeps the orders."
@@ -61,7 +61,10 @@ class Agent:
         return [row.strip("* ") for row in git(self.folder, "branch", "--list", "kb/review/*").splitlines()]
 
 
-def agent_in(folder: Path, mode: str) -> Agent:
+@pytest.fixture(scope="module")
+def shop(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Agent:
+    """A repository with a knowledge base and one record, to be copied."""
+    folder = tmp_path_factory.mktemp("base") / "shop"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
     (folder / "README.md").write_text("PostgreSQL\n")
@@ -71,23 +74,29 @@ def agent_in(folder: Path, mode: str) -> Agent:
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "Begin")
     made, _ = make(str(folder), os.environ, inside=True)
-    agent = Agent(folder, mode)
+    agent = Agent(folder, "off")
     with made as kb:
-        verdict = add(kb, "decision", "Use PostgreSQL for orders", decision=WORDS, **REST)
-        agent.record = folder / verdict.path
-        outside.look(kb, str(folder))
+        agent.record = folder / add(kb, "decision", "Use PostgreSQL for orders", decision=WORDS, **REST).path
+    return agent
+
+
+def agent_in(shop: Agent, folder: Path, mode: str) -> Agent:
+    """Return an agent at work in a copy of *shop*, which has read the memory there."""
+    shutil.copytree(shop.folder, folder, symlinks=True)
+    agent = Agent(folder, mode)
+    agent.record = folder / shop.record.relative_to(shop.folder)
     agent.does("cat memory-bank/MEMORY.md")
     return agent
 
 
 @pytest.fixture
-def warned(tmp_path: Path) -> Agent:
-    return agent_in(tmp_path / "shop", "warn")
+def warned(shop: Agent, tmp_path: Path) -> Agent:
+    return agent_in(shop, tmp_path / "shop", "warn")
 
 
 @pytest.fixture
-def blocked(tmp_path: Path) -> Agent:
-    return agent_in(tmp_path / "shop", "block")
+def blocked(shop: Agent, tmp_path: Path) -> Agent:
+    return agent_in(shop, tmp_path / "shop", "block")
 
 
 REPLACE = "git ls-files '*.md' | xargs sed -i s/PostgreSQL/MySQL/g"
@@ -222,9 +231,9 @@ def test_a_persons_uncommitted_text_is_what_is_put_back(blocked: Agent) -> None:
                 "git stash -q"],
 )  # fmt: skip
 def test_text_that_git_throws_away_is_kept_and_comes_back_by_the_command_that_is_named(
-    tmp_path: Path, mode: str, command: str
+    shop: Agent, tmp_path: Path, mode: str, command: str
 ) -> None:
-    agent = agent_in(tmp_path / "shop", mode)
+    agent = agent_in(shop, tmp_path / "shop", mode)
     agent.record.write_text(agent.text() + "\nWritten by a person.\n")
     mine = agent.text()
     said = agent.does(command)
@@ -292,8 +301,8 @@ def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> No
     "command",
     ["python3 - <<E\nopen('kb.toml', 'a').write('guard = \"off\"')\nE", "python3 -c \"open('risk' + '.yaml','w')\""],
 )
-def test_settings_are_put_back_however_they_were_changed(tmp_path: Path, mode: str, command: str) -> None:
-    agent = agent_in(tmp_path / "shop", mode)
+def test_settings_are_put_back_however_they_were_changed(shop: Agent, tmp_path: Path, mode: str, command: str) -> None:
+    agent = agent_in(shop, tmp_path / "shop", mode)
     before = (agent.folder / "kb.toml").read_text()
     said = agent.does(command)
     assert (agent.folder / "kb.toml").read_text() == before and not (agent.folder / "risk.yaml").exists()
@@ -321,8 +330,8 @@ def test_a_call_that_no_event_ended_is_looked_at_with_the_next(blocked: Agent) -
     assert "put back" in blocked.hook("UserPromptSubmit", prompt="go on").context, "the agent hears it as well"
 
 
-def test_off_and_direct_compare_nothing(tmp_path: Path) -> None:
-    agent = agent_in(tmp_path / "shop", "off")
+def test_off_and_direct_compare_nothing(shop: Agent, tmp_path: Path) -> None:
+    agent = agent_in(shop, tmp_path / "shop", "off")
     assert agent.does(REPLACE) == Decision() and "MySQL" in agent.text()
     agent.mode = "block"
     (agent.folder / "kb.toml").write_text('writer = "direct"\n')

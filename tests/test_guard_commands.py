@@ -1,21 +1,50 @@
 """Some commands of `make bench-guard`, let loose on records: none is missed, and none disturbed."""
 
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from bench.guard import commands, counted, measured
+from bench.guard import World, commands, counted
+from kb.hosts import EVENTS
+from kb.hosts.events import answered
+from kb.hosts.quick import says_nothing
 
 
-@pytest.mark.parametrize(("name", "every"), [("changing", 46), ("changing_held_out", 26)])
-def test_what_changes_records_is_stopped_or_found(name: str, every: int) -> None:
-    found = counted(list(measured(name, "block", every)))
-    assert found["commands"] >= 2 and found["effective"] >= 0.8 * found["commands"]
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """One repository for all lists, whose hooks run in this process; the bench starts a process for each."""
+    made = World(tmp_path_factory.mktemp("commands") / "world", "block", lambda *given: said(made, *given))
+    return made
+
+
+def said(world: World, event: str, place: Path, payload: dict[str, Any]) -> str:
+    name = EVENTS[event]
+    if says_nothing(name, payload, str(place)):
+        return ""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(world.environment)
+    try:
+        decision = answered(name, payload, str(place))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return decision.permission or decision.context or decision.message
+
+
+@pytest.mark.parametrize(("name", "every"), [("changing", 24), ("changing_held_out", 13)])
+def test_what_changes_records_is_stopped_or_found(world: World, name: str, every: int) -> None:
+    found = counted([world.tried(command) for command in commands(name)[::every]])
+    assert found["commands"] >= 4 and found["effective"] >= 0.8 * found["commands"]
     assert found["missed"] == 0
 
 
-@pytest.mark.parametrize(("name", "every"), [("harmless", 38), ("harmless_held_out", 26)])
-def test_what_is_harmless_passes_without_a_word(name: str, every: int) -> None:
-    results = list(measured(name, "block", every))
-    assert len(results) >= 2
+@pytest.mark.parametrize(("name", "every"), [("harmless", 14), ("harmless_held_out", 13)])
+def test_what_is_harmless_passes_without_a_word(world: World, name: str, every: int) -> None:
+    results = [world.tried(command) for command in commands(name)[::every]]
+    assert len(results) >= 4
     assert [(one.command, one.before, one.after) for one in results if one.before or one.after] == []
 
 
