@@ -89,7 +89,7 @@ def fused(share: float) -> Callable[[Part, str], Search]:
 
             meaning = Meaning(near, share) if share else None
             hits = finding.found(index, query, ALL, limit=limit, groups=groups, meaning=meaning).hits
-            return [hit.record.id for hit in rank.ranked(hits, query)][:limit]
+            return [hit.record.id for hit in rank.ranked(hits, rank.asked(query))][:limit]
 
         return search
 

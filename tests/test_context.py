@@ -1,10 +1,12 @@
 """A context: whole records or their short forms, the best first, never one token too many."""
 
+import cProfile
 import json
 import os
 import shlex
 import sys
 from pathlib import Path
+from pstats import Stats
 
 import pytest
 from command_line import run
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from kb.config import Config
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.recall import embedding
+from kb.reading import rank
 from kb.reading.context import composed
 from kb.reading.hints import moments
 from kb.record import Record, Section
@@ -105,6 +108,38 @@ def test_a_hint_knows_a_file_that_was_edited_in_place(filled: KnowledgeBase, roo
     place.write_text(place.read_text().replace("times out at noon", "times out at dawn"))
     assert "at dawn" in filled.hint("t1", ["payment"]).text
     assert "at dawn" in filled.hint_for_avatar("眼", "Retry the payment API when it times out")
+
+
+def test_a_keyword_of_a_hint_is_held_as_a_whole(kb: KnowledgeBase, root: Path) -> None:
+    titles = ("数据库统一使用 PostgreSQL", "用户数据保留三十天")
+    made = [record(n, title, "理由充分。")._replace(path="") for n, title in enumerate(titles, 1)]
+    kb.import_records(made, origin="a test")
+    told = run(root, "hint", "t2", "-k", "数据库").out
+    assert titles[0] in told and titles[1] not in told
+    told = run(root, "hint", "t2", "-k", "数据").out
+    assert titles[0] in told and titles[1] in told
+    assert all(title in run(root, "hint", "t2", "-k", "数据库", "-k", "三十天").out for title in titles)
+
+
+@pytest.mark.parametrize(
+    ("task", "title"), [("Retry the payments that failed", SHORT.title), ("支付接口脱敏", "支付接口必须脱敏")]
+)
+def test_a_hint_heeds_the_task(filled: KnowledgeBase, root: Path, task: str, title: str) -> None:
+    told = json.loads(run(root, "hint", "t2", "--task", task, "--json").out)
+    assert title in told["text"] and "Logs go to one file" not in told["text"]
+    both = run(root, "hint", "t2", "--task", task, "-k", "logs").out
+    assert title in both and "Logs go to one file" in both
+    assert not json.loads(run(root, "hint", "t2", "--task", "Paint the fence green", "--json").out)["ids"]
+
+
+def test_a_question_is_taken_apart_once(filled: KnowledgeBase) -> None:
+    def taken_apart(question: str) -> int:
+        profile = cProfile.Profile()
+        profile.runcall(filled.recall, question)
+        stats = Stats(profile).stats.items()  # type: ignore[attr-defined]
+        return sum(n for (path, _, name), (n, *_) in stats if (path, name) == (rank.__file__, "asked"))
+
+    assert [taken_apart(question) for question in ("retry payments", "支付接口", "who am I")] == [1, 1, 1]
 
 
 def test_a_sub_agent_starts_with_the_form_of_the_session_the_anchors_and_its_task(

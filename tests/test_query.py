@@ -18,7 +18,7 @@ from kb.reading.query import (
     stem,
     subjects,
 )
-from kb.reading.rank import Hit, ranked, relevant
+from kb.reading.rank import Hit, asked, holds_whole, ranked, relevant
 from kb.reading.snippet import snippet
 from kb.record import Record, Reference, Section
 from kb.store.index import Index as RealIndex
@@ -269,10 +269,10 @@ class TestRanked:
     def test_every_term_comes_before_some_and_named_before_all(self) -> None:
         part, whole = Hit(record("D001", "Cache"), 9.0), Hit(record("D002", "Cache pool"), 0.1, whole=True)
         named = Hit(record("D003", "Other"))
-        assert ids(ranked([part, named, whole], "cache pool D003")) == ["D003", "D002", "D001"]
+        assert ids(ranked([part, named, whole], asked("cache pool D003"))) == ["D003", "D002", "D001"]
 
     def test_the_better_score_wins(self) -> None:
-        assert ids(ranked([Hit(record("D001", "x"), 1.0), Hit(record("D002", "y"), 2.0)], "cache")) == [
+        assert ids(ranked([Hit(record("D001", "x"), 1.0), Hit(record("D002", "y"), 2.0)], asked("cache"))) == [
             "D002",
             "D001",
         ]
@@ -280,30 +280,30 @@ class TestRanked:
     @pytest.mark.parametrize(("query", "title"), [("缓存失效", "缓存失效策略"), ("cache policy", "Cache policy")])
     def test_a_title_that_says_it_wins_over_a_body(self, query: str, title: str) -> None:
         hits = [Hit(record("D001", "Something else", query), 1.0), Hit(record("D002", title), 1.0)]
-        assert ids(ranked(hits, query)) == ["D002", "D001"]
+        assert ids(ranked(hits, asked(query))) == ["D002", "D001"]
 
     def test_near_comes_before_far(self) -> None:
         hits = [Hit(record("D001", "x", scope=scope), 1.0) for scope in ("project/other", "global", "project/shop")]
-        order = [hit.record.scope for hit in ranked(hits, "cache", scope="project/shop")]
+        order = [hit.record.scope for hit in ranked(hits, asked("cache"), scope="project/shop")]
         assert order == ["project/shop", "global", "project/other"]
 
     def test_what_holds_comes_before_what_waits_and_what_is_over(self) -> None:
         hits = [
             Hit(record(f"D00{n}", "x", status=s), 1.0) for n, s in enumerate(("superseded", "proposed", "accepted"))
         ]
-        assert [hit.record.status for hit in ranked(hits, "cache")] == ["accepted", "proposed", "superseded"]
+        assert [hit.record.status for hit in ranked(hits, asked("cache"))] == ["accepted", "proposed", "superseded"]
 
     def test_what_comes_up_again_comes_first_of_equals_and_of_no_others(self) -> None:
         heard = [Hit(record(f"D00{n}", "x")._replace(occurrences=n), 1.0) for n in (1, 4, 40)]
-        assert ids(ranked(heard, "cache")) == ["D0040", "D004", "D001"]
+        assert ids(ranked(heard, asked("cache"))) == ["D0040", "D004", "D001"]
         better = Hit(record("D005", "x"), 1.1)
-        assert ids(ranked([*heard, better], "cache"))[0] == "D005"
+        assert ids(ranked([*heard, better], asked("cache")))[0] == "D005"
 
     @settings(deadline=None)
     @given(st.permutations(range(6)))
     def test_law_the_order_of_the_hits_does_not_matter(self, order: list[int]) -> None:
         hits = [Hit(record(f"D00{n}", "cache"), 1.0 * (n // 2), n % 3 == 0) for n in range(6)]
-        assert ranked([hits[n] for n in order], "cache") == ranked(hits, "cache")
+        assert ranked([hits[n] for n in order], asked("cache")) == ranked(hits, asked("cache"))
 
 
 NOTES = [
@@ -328,7 +328,7 @@ class TestRelevant:
     )  # fmt: skip
     @pytest.mark.parametrize("frequency", [None, RARE])
     def test_idle_or_foreign_prompts_get_nothing(self, prompt: str, frequency: dict[str, int] | None) -> None:
-        assert relevant(NOTES, prompt, frequency=frequency, total=100) == []
+        assert relevant(NOTES, asked(prompt), frequency=frequency, total=100) == []
 
     @pytest.mark.parametrize(
         ("prompt", "wanted"),
@@ -343,33 +343,61 @@ class TestRelevant:
         ],
     )
     def test_a_prompt_gets_what_it_is_about(self, prompt: str, wanted: list[str]) -> None:
-        assert ids(relevant(NOTES, prompt)) == wanted
-        assert ids(relevant(NOTES, prompt, frequency=RARE, total=100)) == wanted
+        assert ids(relevant(NOTES, asked(prompt))) == wanted
+        assert ids(relevant(NOTES, asked(prompt), frequency=RARE, total=100)) == wanted
 
     def test_a_lone_rare_subject_is_enough_where_its_rarity_is_known(self) -> None:
-        assert ids(relevant(NOTES, "how do we handle JWT?", frequency={"jwt": 1}, total=100)) == ["D005"]
-        assert relevant(NOTES, "how do we handle JWT?", frequency={"jwt": 40}, total=100) == []
-        assert relevant(NOTES, "how do we handle JWT?") == []
+        assert ids(relevant(NOTES, asked("how do we handle JWT?"), frequency={"jwt": 1}, total=100)) == ["D005"]
+        assert relevant(NOTES, asked("how do we handle JWT?"), frequency={"jwt": 40}, total=100) == []
+        assert relevant(NOTES, asked("how do we handle JWT?")) == []
 
     def test_common_terms_count_less(self) -> None:
         prompt = "search file server index"
         terms = subjects(prompt)
-        assert ids(relevant(NOTES, prompt, frequency=dict.fromkeys(terms, 1), total=100)) == ["D004"]
-        assert relevant(NOTES, prompt, frequency=dict.fromkeys(terms, 60), total=100) == []
+        assert ids(relevant(NOTES, asked(prompt), frequency=dict.fromkeys(terms, 1), total=100)) == ["D004"]
+        assert relevant(NOTES, asked(prompt), frequency=dict.fromkeys(terms, 60), total=100) == []
 
     def test_a_title_that_is_named_is_enough_though_its_words_are_common(self) -> None:
         prompt = "please retry the payments with their idempotency key"
         frequency = dict.fromkeys(subjects(prompt), 20)
-        assert ids(relevant(NOTES, prompt, frequency=frequency, total=100)) == ["D002"]
-        assert relevant(NOTES, "please retry with the key", frequency=frequency, total=100) == []
+        assert ids(relevant(NOTES, asked(prompt), frequency=frequency, total=100)) == ["D002"]
+        assert relevant(NOTES, asked("please retry with the key"), frequency=frequency, total=100) == []
 
     def test_what_is_over_is_not_brought_up(self) -> None:
-        assert relevant(NOTES, "旧的缓存方案是什么") == []
+        assert relevant(NOTES, asked("旧的缓存方案是什么")) == []
 
     def test_a_far_weaker_note_is_not_named_beside_a_strong_one(self) -> None:
         strong, weak = record("D001", "Retry payment gateway timeouts"), record("D002", "Payment gateway contract")
         prompt = "retry when the payment gateway timeouts pile up"
-        assert ids(relevant([Hit(strong), Hit(weak)], prompt)) == ["D001"]
+        assert ids(relevant([Hit(strong), Hit(weak)], asked(prompt))) == ["D001"]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "text", "holds"),
+    [
+        ("数据库", "数据保留三十天", False),
+        ("数据库", "数据库连接池", True),
+        ("数据库", "本地数据放进数据库", True),
+        ("支付回调", "支付的回调要验签", True),
+        ("支付回调", "支付必须加密", False),
+        ("支付回调重试", "支付回调失败后重试", True),
+        ("Redis 缓存", "缓存放在内存里", False),
+        ("Redis 缓存", "缓存放在 Redis 里", True),
+        ("payment retries", "Retry every payment", True),
+        ("payment retries", "Retry every upload", False),
+        ("database", "Data is kept for thirty days", False),
+        ("the database", "One database for all", True),
+        ("getUser", "Call getUser once", True),
+        ("getUser", "How we get a user", True),
+        ("getUser", "How we get a token", False),
+        ("the", "The database", False),
+        ("的", "数据的库", False),
+    ],
+)
+def test_a_keyword_is_held_as_a_whole(keyword: str, text: str, holds: bool) -> None:
+    plain = record("D001", "Other")._replace(sections=(Section("decision", "Decision", text),))
+    assert holds_whole(plain, keyword) is holds
+    assert holds_whole(record("D001", text), keyword) is holds
 
 
 class TestSnippet:

@@ -347,11 +347,11 @@ RECORDS_ZH: dict[str, str] = {
     "Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions).": (
         "显示 T1 惯性提示（动手前：陷阱、约束、模式）或 T2（定方案后：决策）。"
     ),
-    "What the work is about (repeatable).": "工作涉及什么（可重复）。",
+    "Only records that hold this word, as a whole (repeatable).": "只要含有这个词（整词）的记录（可重复）。",
     "For the moment avatar: 眼 耳 鼻 舌 身 意, or an English alias.": (
         "avatar 时机用：眼 耳 鼻 舌 身 意，或英文别名。"
     ),
-    "For the moment avatar: the task in words.": "avatar 时机用：任务描述。",
+    "The task in words: records that are about it.": "任务描述：与之相关的记录。",
     "The folder whose project is meant (default: here).": "指哪个文件夹的项目（默认：当前）。",
     "Print who changed a record, when and with which operation, newest first.": (
         "显示谁在何时以何操作改了一条记录，新的在前。"

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Print the hint for a moment of work.")
 @click.argument("moment", type=click.Choice(["t1", "t2", "avatar"]))
-@click.option("-k", "--keyword", "keywords", multiple=True, help="What the work is about (repeatable).")
+@click.option(
+    "-k", "--keyword", "keywords", multiple=True, help="Only records that hold this word, as a whole (repeatable)."
+)
 @click.option("--avatar", default="", help="For the moment avatar: 眼 耳 鼻 舌 身 意, or an English alias.")
-@click.option("--task", default="", help="For the moment avatar: the task in words.")
+@click.option("--task", default="", help="The task in words: records that are about it.")
 @click.option("--cwd", default="", help="The folder whose project is meant (default: here).")
 @json_option
 @with_kb
@@ -31,7 +33,7 @@ def command(
         refuse_stranger(avatar)
         text, hint = kb.hint_for_avatar(avatar, task, project=project), None
     else:
-        hint = kb.hint(moment, keywords, project=project)
+        hint = kb.hint(moment, keywords, task=task, project=project)
         text = hint.text
     warnings = [kb.words(warning) for warning in hint.warnings] if hint else []
     if as_json:

@@ -386,11 +386,11 @@ class KnowledgeBase:
 
         return build(self, question, folder=folder)
 
-    def hint(self, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
-        """Return the T1 or T2 hint (*moment* "t1" or "t2"): what holds any of *keywords*; without any, what is new."""
+    def hint(self, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
+        """Return the T1 or T2 hint (*moment* "t1" or "t2"): what holds a keyword or is about *task*, or what is new."""
         from kb.knowledge.recall.hints import hint
 
-        return hint(self, moment, keywords, project=project)
+        return hint(self, moment, keywords, task=task, project=project)
 
     def hint_for_avatar(self, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
         """Return the hints that the *avatar* gets for *task*, or ""; *quiet*: no word where there is nothing."""

@@ -139,8 +139,8 @@ def hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     if given["moment"] == "avatar":
         told = kb.hint_for_avatar(given.get("avatar", ""), given.get("task", ""), project=project)
         return {"frame": handed.frame(kb), "text": told, "ids": []}
-    keywords = [*given.get("keywords", ()), *([given["task"]] if given.get("task") else ())]
-    written = kb.hint(given["moment"], keywords, project=project)
+    task = given.get("task", "")
+    written = kb.hint(given["moment"], given.get("keywords", ()), task=task, project=project)
     return {"frame": handed.frame(kb), "text": written.text, "ids": list(written.ids)}
 
 

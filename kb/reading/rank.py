@@ -85,6 +85,8 @@ class Asked(NamedTuple):
     references: tuple[Reference, ...]
     numbers: frozenset[int] = frozenset()
     """The numbers of another tool's records that it asks for: "ADR 7"."""
+    text: str = ""
+    """The question as it was asked."""
 
 
 def asked(query: str) -> Asked:
@@ -100,11 +102,11 @@ def asked(query: str) -> Asked:
             if term in kept:
                 distinct = is_identifier(run) and term == word_terms(run)[0]
                 words.setdefault(stem(term), (term, ENOUGH if distinct else 1.0))
-    return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)), numbered(query))
+    return Asked(words, tuple(dict.fromkeys(cjk)), tuple(cited(query)), numbered(query), query)
 
 
 def ranked(
-    hits: Iterable[Hit], query: str, *, scope: str = GLOBAL, favoured: Sequence[str] = (), aging: float = 1.0
+    hits: Iterable[Hit], about: Asked, *, scope: str = GLOBAL, favoured: Sequence[str] = (), aging: float = 1.0
 ) -> list[Hit]:
     """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
 
@@ -114,7 +116,6 @@ def ranked(
     """
     found = list(hits)
     best = max((hit.score for hit in found), default=0.0)
-    about = asked(query)
     newest = max((hit.record.date for hit in found), default="")
 
     def weighed(hit: Hit) -> Hit:
@@ -137,18 +138,17 @@ def ranked(
 
 def relevant(
     hits: Sequence[Hit],
-    query: str,
+    about: Asked,
     *,
     scope: str = GLOBAL,
     frequency: Mapping[str, int] | None = None,
     total: int = 0,
 ) -> list[Hit]:
-    """Return those of *hits*, in their order, that the prompt *query* is really about; often none.
+    """Return those of *hits*, in their order, that the prompt *about* is really about; often none.
 
-    *frequency* may tell in how many of *total* records a term of `subjects(query)` stands; common terms then count
-    less. A record that *query* names by id is always relevant; another only while it is live.
+    *frequency* may tell in how many of *total* records a term of `subjects(about.text)` stands; common terms then count
+    less. A record that the prompt names by id is always relevant; another only while it is live.
     """
-    about = asked(query)
     rarity = _rarity(frequency, total) if frequency and total else None
     weights = [evidence(hit.record, about, rarity) if hit.record.status in LIVE else 0.0 for hit in hits]
     enough = max(ENOUGH, CLOSE * max(weights, default=0.0))
@@ -177,6 +177,37 @@ def evidence(record: Record, about: Asked, rarity: Mapping[str, float] | None = 
     worth += sum(_length_weight(part) * _rarest(part, rare) for part in in_head)
     worth += sum(in_text * _length_weight(part) * _rarest(part, rare) for part in in_body)
     return worth
+
+
+def holds_whole(record: Record, keyword: str) -> bool:
+    """Return whether *record* holds every word of *keyword*, in whichever of their forms.
+
+    Of an unspaced word all characters have to be there: 数据 does not hold 数据库, and 支付的回调 does hold 支付回调.
+    Words that any question has ("the", 怎么) are no part of it.
+    """
+    about = asked(keyword)
+    texts = (record.title, *record.tags, *(section.text for section in record.sections))
+    text = folded("\n".join(texts))
+    names = [word_terms(run) for run, unspaced in runs(read_part(keyword)) if not unspaced]
+    wanted = [terms for terms in names if any(stem(term) in about.words for term in terms)]
+    if not wanted and not about.pieces:
+        return False
+    return all(_has_name(terms, text) for terms in wanted) and all(_is_made_of(piece, text) for piece in about.pieces)
+
+
+def _has_name(terms: Sequence[str], text: str) -> bool:
+    """Return whether a name stands in the folded *text*, whole or in parts; *terms*: getuser, get, user."""
+    parts = terms[1:]
+    return _has_word(stem(terms[0]), text) or (bool(parts) and all(_has_word(stem(part), text) for part in parts))
+
+
+def _is_made_of(piece: str, text: str) -> bool:
+    """Return whether *piece* can be cut into parts of two or three characters that all stand in *text*."""
+    reached = {0}
+    for end in range(2, len(piece) + 1):
+        if any(start in reached and piece[start:end] in text for start in (end - 2, end - 3)):
+            reached.add(end)
+    return len(piece) in reached
 
 
 def _terms_of(text: str) -> str:

@@ -28,7 +28,7 @@ READ = 8
 
 def worth_telling(
     hits: Sequence[Hit],
-    text: str,
+    about: Asked,
     *,
     scope: str = GLOBAL,
     frequency: Mapping[str, int] | None = None,
@@ -36,17 +36,16 @@ def worth_telling(
     synonyms: Iterable[str] = (),
     worth: Mapping[str, float] | None = None,
 ) -> list[Hit]:
-    """Return those of *hits*, in their order, that are about the task or question *text*.
+    """Return those of *hits*, in their order, that are about the task or question *about*.
 
     *frequency* and *total* are what `rank.relevant` takes; *synonyms* are other words for what was said; *worth* has
     the terms of a question, those too that no record has.
     """
-    sure = {hit.record.path for hit in rank.relevant(hits, text, scope=scope, frequency=frequency, total=total)}
-    about = rank.asked(text)
-    wider = rank.asked(" ".join((text, *synonyms))) if synonyms else about
+    sure = {hit.record.path for hit in rank.relevant(hits, about, scope=scope, frequency=frequency, total=total)}
+    wider = rank.asked(" ".join((about.text, *synonyms))) if synonyms else about
     enough = min(ENOUGH, math.ceil(SHARE * said_in(about)) or 1)
 
-    names = _names(about, text, frequency or {}, total)
+    names = _names(about, frequency or {}, total)
     first = next((hit.record.path for hit in hits if hit.record.status in LIVE), "")
     read = {hit.record.path for hit in hits[:READ]} if worth else set()
 
@@ -63,13 +62,13 @@ def worth_telling(
     return [hit for hit in hits if is_told(hit)]
 
 
-def _names(about: Asked, text: str, frequency: Mapping[str, int], total: int) -> Asked:
-    """Return the names in *text*: the spaced words of a Chinese one that few records have, as react in “升级 react”.
+def _names(about: Asked, frequency: Mapping[str, int], total: int) -> Asked:
+    """Return the names in *about*: the spaced words of a Chinese one that few records have, as react in “升级 react”.
 
     What else such a text says is often other words than the record's; the name is what it is about.
     """
     few = max(rank.FEW, rank.COMMON * total)
-    words = about.words if has_cjk(text) else {}
+    words = about.words if has_cjk(about.text) else {}
     return Asked({root: said for root, said in words.items() if 0 < frequency.get(said[0], 0) <= few}, (), ())
 
 
@@ -85,10 +84,9 @@ def _held(record: Record, worth: Mapping[str, float]) -> float:
     return sum(much for term, much in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
 
 
-def holding(hits: Sequence[Hit], words: str) -> list[Hit]:
-    """Return those of *hits* that hold any of *words*."""
-    about = rank.asked(words)
-    return [hit for hit in hits if rank.evidence(hit.record, about) > 0]
+def holding(hits: Sequence[Hit], keywords: Sequence[str]) -> list[Hit]:
+    """Return those of *hits* that hold any of *keywords*, and that as a whole."""
+    return [hit for hit in hits if any(rank.holds_whole(hit.record, keyword) for keyword in keywords)]
 
 
 def said_in(about: Asked) -> float:

@@ -86,14 +86,14 @@ def explained(
 
 def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, project: str, limit: int) -> Explained:
     query = one_line(query[:LONGEST])
-    what = understood(query)
+    what, about = understood(query), rank.asked(query)
     plan = what.strategy
     terms: tuple[Term, ...] = ()
     ran: Said | str = ""
     best = _newest(index, _profile(wanted))[:limit] if plan.only else []
     if not best and query.strip():
         (terms, hits), ran = _found(kb, index, query, wanted, limit)
-        best = rank.ranked(hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
+        best = rank.ranked(hits, about, scope=project, favoured=plan.kinds, aging=plan.recent)
         best, reranked = _reranked(kb, query, best)
         best, ran = best[:limit], say("{ran}, {reranked}", ran=ran, reranked=reranked) if reranked else ran
         if what.weak_identity and len(best) < FEW:
@@ -103,7 +103,6 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
     elif not best:
         best = _newest(index, wanted)[:limit]
     adding = wanted._replace(scopes=()) == ALL
-    about = rank.asked(query)
     named = {hit.record.path for hit in best if rank.is_named(hit.record, about, project)}
     answers = [
         Answer(

@@ -75,9 +75,10 @@ def telling(
     found = finding.found(
         index, query, wanted, limit=_PROBED, groups=groups, meaning=_meaning(kb, index, query, wanted)
     )
-    hits = rank.ranked(found.hits, query, scope=project, favoured=plan.kinds, aging=plan.recent)
+    asked = rank.asked(query)
+    hits = rank.ranked(found.hits, asked, scope=project, favoured=plan.kinds, aging=plan.recent)
     about = relevance.worth_telling(
-        hits, query, scope=project, frequency=index.postings.frequencies(queries.subjects(query)),
+        hits, asked, scope=project, frequency=index.postings.frequencies(queries.subjects(query)),
         total=index.count(wanted), synonyms=tuple(synonyms.others(query, groups)), worth=_worth(index, query),
     )  # fmt: skip
     live = [hit for hit in hits if hit.record.status in LIVE]

@@ -17,7 +17,7 @@ from kb.reading.hints import AVATARS as AVATARS
 from kb.reading.hints import Hint
 from kb.reading.hints import is_avatar as is_avatar
 from kb.reading.intent import IDENTITY, STRATEGIES, is_about_the_asker
-from kb.reading.rank import Hit
+from kb.reading.rank import Asked, Hit
 from kb.record import GLOBAL, LIVE, Record, Reference, recency
 from kb.store.rows import Filter
 from kb.text import one_line
@@ -35,18 +35,32 @@ _LONGEST_IDENTITY = 80
 # -- hints ----------------------------------------------------------------------------------------
 
 
-def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, project: str = GLOBAL) -> Hint:
-    """Return the hint for *moment* ("t1" or "t2") on *keywords*; without keywords, on the newest records."""
+def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
+    """Return the hint for *moment* ("t1" or "t2"): the records that hold one of *keywords*, and those about *task*.
+
+    Without either, the newest records.
+    """
     wanted = _wanted((moment,), project)
-    words = " ".join(word for word in keywords if word.strip())
+    words = [word for word in keywords if word.strip()]
 
     def found() -> list[Record]:
-        if words:
-            return [hit.record for hit in relevance.holding(_ranked(kb, words, wanted, project), words)]
+        if words or task.strip():
+            held = _holding(kb, words, wanted, project) if words else []
+            about = _about_task(kb, task, (moment,), project) if task.strip() else []
+            return list({record.path: record for record in (*held, *about)}.values())
         newest = kb.fresh(thorough=False).records(wanted)
         return sorted(newest, key=recency, reverse=True)
 
     return _written(kb, moment, _current(kb, found), project)
+
+
+def _holding(kb: KnowledgeBase, words: Sequence[str], wanted: Filter, project: str) -> list[Record]:
+    """Return the records *wanted* that hold one of *words*, best first."""
+    about = rank.asked(" ".join(words))
+    hits = _ranked(kb, about, wanted, project)
+    named = {hit.record.path for hit in hits if rank.is_named(hit.record, about, project)}
+    held = {hit.record.path for hit in relevance.holding(hits, words)}
+    return [hit.record for hit in hits if hit.record.path in held | named]
 
 
 def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
@@ -59,9 +73,11 @@ def _about_task(kb: KnowledgeBase, task: str, moments: Sequence[str], project: s
     wanted = _wanted(moments, project)
     if not wanted.kinds:
         return []
-    hits = _ranked(kb, task, wanted, project)
+    about = rank.asked(task)
+    hits = _ranked(kb, about, wanted, project)
     frequency, total = _frequency(kb, task, project)
-    return [hit.record for hit in relevance.worth_telling(hits, task, scope=project, frequency=frequency, total=total)]
+    told = relevance.worth_telling(hits, about, scope=project, frequency=frequency, total=total)
+    return [hit.record for hit in told]
 
 
 def _wanted(moments: Sequence[str], project: str) -> Filter:
@@ -115,23 +131,25 @@ def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     if len(prompt) <= _LONGEST_IDENTITY and is_about_the_asker(one_line(prompt)):
         wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.fresh(thorough=False).records(wanted), key=recency, reverse=True)
-    if not queries.subjects(prompt) and not queries.cited(prompt):
+    about = rank.asked(prompt)
+    if not about.references and not queries.subjects(prompt):
         return []
-    hits = _ranked(kb, prompt, Filter(scopes=_scopes(project)), project)
+    hits = _ranked(kb, about, Filter(scopes=_scopes(project)), project)
     frequency, total = _frequency(kb, prompt, project)
-    best = rank.relevant(hits, prompt, scope=project, frequency=frequency, total=total)
+    best = rank.relevant(hits, about, scope=project, frequency=frequency, total=total)
     return list({hit.record.path: hit.record for hit in best}.values())
 
 
-def _ranked(kb: KnowledgeBase, text: str, wanted: Filter, project: str) -> list[Hit]:
-    """Return the records *wanted* that share a term with *text* or are named in it, best first."""
+def _ranked(kb: KnowledgeBase, about: Asked, wanted: Filter, project: str) -> list[Hit]:
+    """Return the records *wanted* that share a term with *about* or are named in it, best first."""
     index = kb.fresh(thorough=False)
-    rows = index.postings.best(index.postings.known(asking.asked(text, queries.MAX_TERMS)), wanted)[:_PROBED]
+    terms = index.postings.known(asking.asked(about.text, queries.MAX_TERMS))
+    rows = index.postings.best(terms, wanted)[:_PROBED]
     found = index.at([row.n for row in rows])
     hits = [Hit(found[row.n], row.score) for row in rows]
-    named = (record for each in queries.cited(text) for record in index.named(each.id))
+    named = (record for each in about.references for record in index.named(each.id))
     hits += [Hit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
-    return rank.ranked(hits, text, scope=project)
+    return rank.ranked(hits, about, scope=project)
 
 
 def _frequency(kb: KnowledgeBase, text: str, project: str) -> tuple[dict[str, int], int]:
