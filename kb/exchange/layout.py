@@ -16,7 +16,7 @@ from kb.exchange.wukong import SNAPSHOT, parse, render
 from kb.front import decode
 from kb.knowledge.names import CONTENT, TREE
 from kb.knowledge.session.pruning import settings_at, settings_text
-from kb.knowledge.write.files import Change, change_files, contents
+from kb.knowledge.write.files import Change, change_files, contents, uncommitted
 from kb.record import GLOBAL, Record, Verdict
 from kb.templates import FOLDER
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -127,27 +127,12 @@ def _default() -> bytes:
 
 def _refuse_uncommitted(kb: KnowledgeBase) -> None:
     """Raise NeedsPerson for edits that nobody has committed: what is taken back is what is committed."""
-    places = [kb.repository.full(path) for path in (TREE, f"{CONTENT}/templates", _DCP)]
-    differing = kb.repository.git("diff-index", "--name-only", "-z", "HEAD", "--", *places, check=False)
-    new = kb.repository.git("ls-files", "--others", "--exclude-standard", "-z", "--", *places)
-    staged = kb.repository.git("diff-index", "--cached", "--name-only", "-z", "HEAD", "--", *places, check=False)
-    names = [os.fsdecode(row) for row in (differing + new).split(b"\0") if row]
-    paths = {name for name in names if not _is_as_committed(kb, name)}
-    paths |= {os.fsdecode(row) for row in staged.split(b"\0") if row}
+    paths = uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
     if paths:
         raise NeedsPerson(
             say("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
             hint=say("commit them first, so that they are not passed over: git add PATH && git commit"),
         )
-
-
-def _is_as_committed(kb: KnowledgeBase, name: str) -> bool:
-    """Return whether the file *name* of the repository has the bytes of HEAD, whatever its time stamp says."""
-    try:
-        with open(os.path.join(kb.repository.top, *name.split("/")), "rb") as file:
-            return file.read() == kb.repository.blob("HEAD", kb.repository.own(name))
-    except OSError:
-        return False
 
 
 def _refuse_edited(kb: KnowledgeBase) -> list[Record]:

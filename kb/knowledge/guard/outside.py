@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb import snapshot as snapshots
 from kb.digest import sha256
+from kb.errors import KbError
 from kb.kinds import KINDS
 from kb.knowledge.guard import commits
 from kb.knowledge.guard.agents import mended
 from kb.knowledge.names import CONTENT
 from kb.snapshot import GONE, Entry, Snapshot
 from kb.store.files import write_whole
+from kb.store.git import checkout
 from kb.store.git.lines import is_ancestor
 from kb.store.git.repository import Head
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -107,7 +109,10 @@ def _taken(kb: KnowledgeBase, folder: str) -> None:
     head = kb.repository.head()
     folders, stamps = _scanned(kb.root, _banks(kb, folder))
     known = tree(kb, head, stamps)
-    differs = _not_committed(kb, head)
+    try:
+        differs = checkout.differing(kb.repository, head.oid, [""])
+    except KbError:  # a filter that fails, for instance: then every file is read
+        differs = set(stamps)
     files = {}
     for path, found in stamps.items():
         oid = known.get(path, GONE)
@@ -243,15 +248,6 @@ def tree(kb: KnowledgeBase, head: Head, paths: Iterable[str]) -> dict[str, str]:
     return {kb.repository.own(path): about.split()[2] for about, path in rows}
 
 
-def _not_committed(kb: KnowledgeBase, head: Head) -> set[str]:
-    """Return the files of which git says that they are not as the commit of *head* has them."""
-    if not head.oid:
-        return set()
-    listed = kb.repository.git("diff-index", "--name-only", "-z", head.oid, "--", kb.repository.prefix or ".",
-                               check=False)  # fmt: skip
-    return {kb.repository.own(os.fsdecode(name)) for name in listed.split(b"\0") if name}
-
-
 # -- judging -----------------------------------------------------------------------------------------
 
 
@@ -291,8 +287,7 @@ def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = (
 
 def _has_grown(kb: KnowledgeBase, seen: Look) -> bool:
     """Return whether the same branch is checked out, with more commits: then no record is left behind."""
-    is_same = seen.before.ref == seen.now.ref and seen.before.head != "" and seen.now.head != ""
-    return is_same and is_ancestor(kb.repository, seen.before.head, seen.now.head)
+    return seen.before.ref == seen.now.ref and is_ancestor(kb.repository, seen.before.head, seen.now.head)
 
 
 def _is_ours(change: Change, ours: Mapping[str, str]) -> bool:

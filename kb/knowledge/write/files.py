@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.errors import BadInput, NeedsPerson
 from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
 from kb.store.files import content, write_whole
+from kb.store.git.checkout import differing
 from kb.store.git.layout import enclosing
 from kb.store.git.repository import Repository, message
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -55,6 +56,17 @@ def contents(kb: KnowledgeBase, revision: str, paths: Iterable[str]) -> dict[str
     """Return the files *paths* as the commit *revision* has them; None for one that it has not."""
     paths = list(paths)
     return dict(zip(paths, kb.repository.blobs([(revision, path) for path in paths]), strict=True))
+
+
+def uncommitted(kb: KnowledgeBase, places: Sequence[str]) -> set[str]:
+    """Return the files at or below *places* that are changed, staged or new, and not committed so."""
+    tip = kb.repository.head().oid
+    names = map(kb.repository.full, places)
+    new = kb.repository.git("ls-files", "--others", "--exclude-standard", "-z", "--", *names)
+    found = {kb.repository.own(os.fsdecode(name)) for name in new.split(b"\0") if name}
+    for is_staged in (False, True):
+        found |= differing(kb.repository, tip, places, is_staged=is_staged)
+    return found
 
 
 def write_export(kb: KnowledgeBase, path: str, data: bytes) -> None:

@@ -61,6 +61,19 @@ def staged(repository: Repository, commit: str, paths: Sequence[str]) -> dict[st
     return found
 
 
+def differing(repository: Repository, commit: str, places: Sequence[str], *, is_staged: bool = False) -> set[str]:
+    """Return the files at or below *places* that the checkout has otherwise than *commit*; in no commit none do.
+
+    Contents are compared, passed through git's filters, and no time stamps. *is_staged*: those that git's index has so.
+    """
+    if not commit:
+        return set()
+    names = [repository.full(place) or "." for place in places]
+    cached = ["--cached"] if is_staged else []
+    rows = repository.git("diff", *cached, "--name-only", "--no-renames", "-z", commit, "--", *names)
+    return {repository.own(os.fsdecode(name)) for name in rows.split(b"\0") if name}
+
+
 def clashes(repository: Repository, commit: str, path: str, before: bytes, now: bytes) -> bool:
     """Tell whether edits of *path* that a person has not committed yet touch the lines that *now* changes."""
     mine = content(os.path.join(repository.root, *path.split("/")))
