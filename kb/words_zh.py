@@ -1795,8 +1795,8 @@ GUARDING: dict[str, str] = {
     "Next: hand it in with kb write": (
         "kb：{paths} 未经 kb 就被改动，已恢复原样；改后的版本保存在 {ref}。下一步：用 kb write 提交"
     ),
-    "kb: a commit holds the changed {paths} as well. Next: ask the person to commit what was put back": (
-        "kb：改后的 {paths} 已在一个提交里。下一步：请用户提交恢复后的内容"
+    "kb: a commit holds the changed {paths} as well, so git shows them as edited. Next, to undo that: {command}": (
+        "kb：改后的 {paths} 已在一个提交里，所以 git 显示它们被改动过。下一步，撤销该提交中的改动：{command}"
     ),
     "kb: {paths} changed outside kb: kb has checked nothing of it. Next: hand it in with kb write, then: {command}": (
         "kb：{paths} 未经 kb 就被改动，kb 没有检查过。下一步：用 kb write 提交，然后运行：{command}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import git
+from conftest import Clock, git
 from test_guard import ENDS, REST, add
 
 from kb import snapshot
@@ -16,6 +16,7 @@ from kb.decision import Decision
 from kb.hosts.events import answered
 from kb.hosts.quick import says_nothing
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.guard import aside
 from kb.knowledge.make import make
 
 WORDS = "PostgreSQL keeps the orders."
@@ -210,12 +211,45 @@ def test_a_secret_stays_off_the_branch_and_the_whole_text_in_the_clone(blocked: 
     assert kept in said.context and token in git(blocked.folder, "show", f"{kept}:{path}")
 
 
-def test_what_a_commit_still_holds_is_said(blocked: Agent) -> None:
-    """The files are put back, the commit is not taken back: until a person commits, the branch says otherwise."""
-    said = blocked.does(REPLACE + " && git commit -qam 'Rename the database'")
-    assert blocked.record.name in said.message.split("a commit holds the changed")[1]
-    git(blocked.folder, "commit", "-qam", "Take it back")
-    assert "a commit holds" not in blocked.does(REPLACE).message, "what is only in the files is in no commit"
+@pytest.mark.parametrize(
+    "command",
+    [REPLACE + " && git commit -qam x", REPLACE + " && git commit -qa --amend --no-edit", REWRITE,
+     "git rm -rq $(ls -d cont*) && git commit -qm x", "cp notes.md $(ls -d cont*)/anchors/new.md && git add . && "
+     "git commit -qm x", "git mv $(ls $(ls -d cont*)/*/*/D*) $(ls -d cont*)/anchors/global/D9.md && git commit -qm x"],
+    ids=["commit", "amend", "rewrite", "rm", "new", "mv"],
+)  # fmt: skip
+def test_the_command_is_named_that_undoes_what_was_committed(blocked: Agent, command: str) -> None:
+    """The files are put back, the commit is not taken back: until it is undone, git shows records as edited."""
+    begin = git(blocked.folder, "rev-parse", "HEAD:content/anchors").strip()
+    said = blocked.does(command)
+    assert git(blocked.folder, "status", "--short", "content") != ""
+    step = said.message.partition("Next, to undo that: ")[2]
+    assert step and step in said.context and step.count("\n") == 0
+    assert blocked.does(step) == Decision(), "the agent may do so itself"
+    assert git(blocked.folder, "rev-parse", "HEAD:content/anchors").strip() == begin
+    assert git(blocked.folder, "status", "--short", "content/anchors") == ""
+    assert "a commit holds" not in blocked.does("sed -i s/keeps/has/ cont*/*/*/D*").message, "the files alone"
+
+
+def test_undoing_what_was_committed_leaves_a_persons_uncommitted_text(blocked: Agent) -> None:
+    blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")
+    mine = blocked.text()
+    step = blocked.does(REPLACE + " && git commit -qam x").message.partition("Next, to undo that: ")[2]
+    assert blocked.text() == mine and blocked.does(step) == Decision() and blocked.text() == mine
+    path = blocked.record.relative_to(blocked.folder)
+    assert "by a person" not in git(blocked.folder, "show", f"HEAD:{path}")
+    assert git(blocked.folder, "status", "--short", "content") == f" M {path}\n"
+
+
+def test_what_was_kept_goes_after_ninety_days_when_more_is_kept(blocked: Agent, clock: Clock) -> None:
+    with KnowledgeBase(str(blocked.folder), os.environ, clock) as kb:
+        first = aside.keep(kb, {"a.md": b"first"})
+        clock.seconds += 60 * 86_400
+        second = aside.keep(kb, {"a.md": b"second"})
+        assert kb.repository.refs("refs/kb/kept/") == [first, second]
+        clock.seconds += 31 * 86_400
+        third = aside.keep(kb, {"a.md": b"third"})
+        assert kb.repository.refs("refs/kb/kept/") == [second, third]
 
 
 def test_a_persons_uncommitted_text_is_what_is_put_back(blocked: Agent) -> None:

@@ -20,7 +20,7 @@ from kb.record import Record
 from kb.snapshot import GONE
 from kb.store.files import remove, write_whole
 from kb.store.git import checkout
-from kb.store.git.repository import Move, message
+from kb.store.git.repository import Head, Move, message
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 KEPT = "refs/kb/kept/"
 """Refs of texts that were taken away; nobody else gets them."""
+_TIME = "%Y%m%d-%H%M%S"
+DAYS = 90
+"""Days for which they are kept at least; each new one takes the older ones away."""
 _NAMED = 5
 """Paths that a message names."""
+_SPELLED = 20
+"""Paths that a command is given; where there are more it is given their folders."""
 
 
 class Caller(NamedTuple):
@@ -113,8 +118,8 @@ def _answered(
     said: list[tuple[Said, bool]] = []
     if back:
         said.append((_set_aside(kb, caller, seen, back), True))
-        if committed := [one.path for one in back if one.data and kb.repository.blob("HEAD", one.path) == one.data]:
-            said.append((_still_committed(committed), True))
+        if committed := _committed(kb, seen, back):
+            said.append((_still_committed(kb, seen, committed), True))
     if left:
         said.append((_left(kb, left), False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == outside.COPIED and one.before != GONE]:
@@ -157,12 +162,30 @@ def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[
     )  # fmt: skip
 
 
-def _still_committed(paths: Sequence[str]) -> Said:
-    """Tell that the files alone were put back: kb takes back no commit that it has not made."""
+def _committed(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> list[str]:
+    """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
+    inside = [change for change in changes if not os.path.isabs(change.path)]
+    paths = [change.path for change in inside]
+    now = outside.tree(kb, kb.repository.head(), paths)
+    before = outside.tree(kb, Head("", seen.before.head), paths)
+    return [one.path for one in inside
+            if now.get(one.path, GONE) == one.after and before.get(one.path, GONE) != one.after]  # fmt: skip
+
+
+def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Said:
+    """Tell which command undoes what was committed: kb takes back no commit that it has not made.
+
+    It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
+    """
+    where = paths if len(paths) <= _SPELLED else sorted({os.path.dirname(path) for path in paths})
+    if seen.before.head:
+        restore = _git(kb, "restore", f"--source={seen.before.head[:12]}", "--staged", "--", *where)
+    else:
+        restore = _git(kb, "rm", "-q", "--cached", "--", *paths)
     return say(
-        "kb: a commit holds the changed {paths} as well. Next: ask the person to commit what was put back",
-        paths=_listed(paths),
-    )
+        "kb: a commit holds the changed {paths} as well, so git shows them as edited. Next, to undo that: {command}",
+        paths=_listed(paths), command=f"{restore} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}",
+    )  # fmt: skip
 
 
 def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> str:
@@ -291,7 +314,7 @@ def _kept(kb: KnowledgeBase, changes: Sequence[Change]) -> Said:
 
 def keep(kb: KnowledgeBase, contents: Mapping[str, bytes | None]) -> str:
     """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref."""
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(kb.now()))
+    stamp = time.strftime(_TIME, time.gmtime(kb.now()))
     with kb.repository.locked(), kb.state.stage() as stage:
         ref, number = KEPT + stamp, 1
         while kb.repository.ref(ref):
@@ -299,8 +322,16 @@ def keep(kb: KnowledgeBase, contents: Mapping[str, bytes | None]) -> str:
             ref = f"{KEPT}{stamp}-{number}"
         words = message("Keep text that no commit has", "", {"Kb-Op": "kept"})
         commit = kb.repository.build(kb.repository.head().oid, dict(contents), words, stage=stage)
-        kb.repository.publish([Move(ref, commit, "")], "kb: keep text that no commit has")
+        moves = [Move(ref, commit, ""), *_forgetting(kb)]
+        kb.repository.publish(moves, "kb: keep text that no commit has")
     return ref
+
+
+def _forgetting(kb: KnowledgeBase) -> list[Move]:
+    """Return the moves that take away what has been kept for longer than DAYS; their names say since when."""
+    last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))
+    rows = (row.split(" ") for row in kb.repository.refs(KEPT, "%(refname) %(objectname)"))
+    return [Move(ref, "", oid) for ref, oid in rows if ref < last]
 
 
 def _name(change: Change) -> str:
