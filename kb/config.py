@@ -63,6 +63,7 @@ class Config(NamedTuple):
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
     layout: str = "user"
+    install_from: str = ""
     guard: str = "warn"
     writer: str = "kb"
     proposals: str = "ask"
@@ -108,6 +109,7 @@ HELP: Mapping[str, str] = {
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
     "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
+    "install_from": "Where workflows of `kb init --ci` install kb from, with a tag; empty: as the kb that writes them.",
     "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
     "writer": 'Who writes records and what tools keep: "kb" alone, or agents as well ("direct").',
     "proposals": 'Whether the person is asked to keep what looks worth it: "ask" or "off".',

@@ -128,6 +128,31 @@ def test_a_workflow_that_somebody_has_changed_is_named_and_stays(root: Path) -> 
     assert path.read_text() == own and ".github/workflows/kb.yml are as they were" in ran.error
 
 
+def test_the_settings_say_where_kb_is_installed_from(root: Path, tmp_path: Path) -> None:
+    with (root / "kb.toml").open("a") as file:
+        file.write(f'\ninstall_from = "{SOURCE}"\n')
+    ran = run(root, "init", "--ci")
+    path = root / ".github/workflows/kb.yml"
+    assert ran.code == 0 and f'pip install "{LINE}"' in path.read_text() and "--from" not in ran.error
+    assert run(tmp_path, "init", "new", "--ci", "--from", SOURCE).code == 0
+    assert f'install_from = "{SOURCE}"' in (tmp_path / "new/kb.toml").read_text().splitlines()
+
+
+def test_the_option_goes_before_the_setting(root: Path) -> None:
+    with (root / "kb.toml").open("a") as file:
+        file.write('\ninstall_from = "https://git.example/other/kb.git@v9"\n')
+    assert run(root, "init", "--ci", "--from", SOURCE).code == 0
+    assert LINE in (root / ".github/workflows/kb.yml").read_text()
+
+
+@pytest.mark.parametrize("given", ["https://git.example/team/kb.git", "x && rm -rf /"])
+def test_a_setting_that_is_no_pinned_address_is_refused(given: str, root: Path) -> None:
+    with (root / "kb.toml").open("a") as file:
+        file.write(f'\ninstall_from = "{given}"\n')
+    ran = run(root, "init", "--ci")
+    assert ran.code == 1 and "kb.toml" in ran.error and not (root / ".github").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "line"),
     [

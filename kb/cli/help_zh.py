@@ -268,7 +268,9 @@ RECORDS_ZH: dict[str, str] = {
         "三者都不给时：--kb 或 $KB_HOME 所指之处、当前文件夹所在的知识库；不在任何仓库里时则是 ~/.kb。"
     ),
     "In ~/.kb, for yourself in all projects.": "放在 ~/.kb，供自己在所有项目中使用。",
-    "With --ci: where kb is installed from, with a tag.": "与 --ci 同用：从哪里安装 kb，带标签。",
+    "With --ci: where kb is installed from, with a tag, in place of the setting install_from.": (
+        "与 --ci 同用：从哪里安装 kb，带标签；优先于设置 install_from。"
+    ),
     "In the current folder, inside the code repository that is there.": "放在当前文件夹，即所在的代码仓库之内。",
     "What it is called.": "知识库的名称。",
     "Language of headings and messages.": "标题与消息的语言。",

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Add what runs kb check and shows the wiki: workflows for the remote's host, a pre-commit configuration.",
 )
-@click.option("--from", "source", default="", metavar="URL", help="With --ci: where kb is installed from, with a tag.")
+@click.option(
+    "--from",
+    "source",
+    default="",
+    metavar="URL",
+    help="With --ci: where kb is installed from, with a tag, in place of the setting install_from.",
+)
 @click.option("--layout", type=click.Choice(["user", "project"]), default="user", help="See kb layout migrate.")
 def command(
     path: str | None, here: bool, user: bool, name: str, language: str | None, ci: bool, source: str, layout: str
@@ -37,7 +43,6 @@ def command(
     Without any of the three: where --kb or $KB_HOME says, the one around the current folder, or, outside every
     repository, ~/.kb.
     """
-    from kb.installed import requirement
     from kb.knowledge.make import make
 
     if (path is not None) + here + user > 1:
@@ -49,8 +54,7 @@ def command(
     place = _place(path, here=here, user=user)
     given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     kb, files = make(
-        place, os.environ, inside=here, name=name, language=given, with_ci=ci,
-        source=requirement(source) if source else "",
+        place, os.environ, inside=here, name=name, language=given, with_ci=ci, source=source
     )  # fmt: skip
     with kb:
         click.echo(kb.root)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from kb.config import FILE, HELP, Config
+from kb.config import FILE, HELP, Config, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
 from kb.front import scalar
 from kb.home import around, passed_over, user_home
+from kb.installed import requirement
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.lookup import MAKE_ONE
 from kb.knowledge.workflows import unsettled, workflows
@@ -30,7 +31,7 @@ class Workflows(NamedTuple):
     """The wish for workflows."""
 
     source: str
-    """The line for pip by which they install kb; "": as the kb that runs was installed."""
+    """The address from which they install kb; "": what the settings say."""
 
 
 def make(
@@ -46,13 +47,16 @@ def make(
     """Make a knowledge base at *place* and return it with the files it wrote; an existing one is completed.
 
     *inside*: in the git repository that is there. Otherwise *place* becomes a repository of its own. Only the files
-    that are missing are written and committed. *source* is the line for pip by which workflows install kb; those that
-    were written without one get it.
+    that are missing are written and committed. *source* is the address from which workflows install kb, in place of the
+    setting `install_from`; those that were written without one get it, and so do new settings. Raise BadInput for what
+    is no address with a tag.
     """
     place = os.path.realpath(place)
     inside = inside or os.path.isfile(os.path.join(place, FILE))
     if os.path.isfile(place):
         raise BadInput(say("{path} is a file", path=place))
+    if source:
+        requirement(source)
     try:
         ci = Workflows(source) if with_ci else None
         return _made(place, environment, inside=inside, name=name, language=language, ci=ci)
@@ -83,11 +87,12 @@ def _made(
     if around is None or (not inside and around[0] != place):
         _git_init(place, environment)
     project = slugify(os.path.basename(around[0])) if inside and around else ""
-    files = _files(name or os.path.basename(place).strip(".") or "kb", language, project)
+    name = name or os.path.basename(place).strip(".") or "kb"
+    files = _files({"name": name, "language": language, "project": project, "install_from": ci.source if ci else ""})
     repository = Repository(place, environment)
     remote = repository.git("config", "--get", "remote.origin.url", check=False).decode() if ci else ""
     if ci:
-        files |= workflows(remote, ci.source)
+        files |= workflows(remote, _installed_from(place, ci))
     tip = repository.head().oid
     kept = repository.files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
@@ -105,6 +110,18 @@ def _made(
         _commit(repository, environment, changes)
     driver.install(repository)
     return KnowledgeBase(place, environment), sorted(changes)
+
+
+def _installed_from(place: str, ci: Workflows) -> str:
+    """Return the line for pip by which workflows install kb; "" where neither the call nor the settings name one."""
+    if ci.source:
+        return requirement(ci.source)
+    try:
+        source = load(place).install_from
+        return requirement(source) if source else ""
+    except BadInput as error:
+        error.path = error.path or os.path.join(place, FILE)
+        raise
 
 
 def _settled(
@@ -150,10 +167,9 @@ def _commit(repository: Repository, environment: Mapping[str, str], changes: Cha
             following.follow(changes, commit, reserved)
 
 
-def _files(name: str, language: str, project: str) -> dict[str, bytes]:
-    given = {key: value for key, value in (("name", name), ("language", language), ("project", project)) if value}
+def _files(settings: Mapping[str, str]) -> dict[str, bytes]:
     return {
-        FILE: settings_text(given).encode(),
+        FILE: settings_text({key: value for key, value in settings.items() if value}).encode(),
         ATTRIBUTES: _with_rules(b"* -text\n", driver.RULES),
         "content/anchors/global/.gitkeep": b"",
         "content/anchors/projects/.gitkeep": b"",
