@@ -1,6 +1,7 @@
 """A spooled write lands once, whatever branch is checked out when the process that lands it dies or waits."""
 
 import fcntl
+import json
 import os
 import shutil
 from pathlib import Path
@@ -9,8 +10,18 @@ import pytest
 from clones import FASTAPI, FLASK, SMALL, decision, one
 from conftest import Clock, git
 
+from bench.faultpoint import KILL, run
+from kb.candidate import as_json
+from kb.errors import Busy, GitFailed
 from kb.knowledge import KnowledgeBase
+from kb.knowledge.lines.revisions import common
+from kb.knowledge.write import landed
+from kb.knowledge.write.candidates import Deciding, write
+from kb.knowledge.write.group import Call, Waiting
+from kb.knowledge.write.spool import spool
 from kb.record import Candidate
+from kb.store.git.lines import existing, is_ancestor
+from kb.words import say
 
 
 @pytest.fixture
@@ -76,3 +87,162 @@ def test_a_job_whose_commit_is_on_no_branch_lands(kb: KnowledgeBase, root: Path,
     git(root, "reset", "-q", "--hard", "HEAD~1")
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
     assert len(everywhere(root)) == 1
+
+
+def test_a_job_that_changed_nothing_does_not_land_on_another_branch(
+    kb: KnowledgeBase, root: Path, busy: Path, clock: Clock
+) -> None:
+    git(root, "branch", "topic")
+    one(kb, decision(0))
+    path = spooled(kb, busy, decision(0))
+    copy = path.parent / "copy"
+    shutil.copy(path, copy)
+    assert [verdict.verdict for verdict in kb.land()] == ["unchanged"]
+    copy.rename(path)
+    git(root, "switch", "-q", "topic")
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert other.land() == []
+    assert len(everywhere(root)) == 1
+
+
+# -- from the queue to the spool -------------------------------------------------------------------
+
+
+def asking(kb: KnowledgeBase, candidate: Candidate, job: str = "") -> Waiting:
+    """Return a writer whose request lies in the queue."""
+    writer = Waiting(kb, Call([candidate], kb.root), job)
+    assert not writer.is_answered()
+    return writer
+
+
+def kill_holder(root: Path, boundary: str) -> None:
+    """Let another process write, for those who wait as well, and kill it at the last *boundary* of that name."""
+    words, stdin = ("kb-hook", "write"), json.dumps(as_json(decision(9))).encode()
+    copy = root.with_name("copy")
+    shutil.copytree(root, copy, symlinks=True, ignore=shutil.ignore_patterns("queue", "spool"))
+    with KnowledgeBase(str(copy), os.environ) as other:
+        asking(other, decision(0))
+    names = [row.strip() for row in run(words, str(copy), stdin, dict(os.environ)).boundaries]
+    at = max(number for number, name in enumerate(names, 1) if name == boundary)
+    assert run(words, str(root), stdin, dict(os.environ), at, KILL).code == -9
+
+
+def check_out(root: Path, *where: str) -> None:
+    """Check out another commit as a person does after a crash of whatever held git's lock."""
+    (root / ".git" / "index.lock").unlink(missing_ok=True)
+    git(root, "checkout", "-q", "--force", *where)
+
+
+@pytest.mark.parametrize(
+    ("boundary", "is_published"),
+    [("link index", False), ("rename kb-index", True), ("unlink follow.json", True)],
+)
+def test_a_queued_write_lands_once_whenever_its_holder_dies(
+    kb: KnowledgeBase, root: Path, clock: Clock, boundary: str, *, is_published: bool
+) -> None:
+    """The holder moved the refs and died before it answered; the writer then finds no branch, and a person another."""
+    git(root, "branch", "topic")
+    writer = asking(kb, decision(0))
+    kill_holder(root, boundary)
+    check_out(root, "--detach")
+    (verdict,) = write(kb, [decision(0)], folder=kb.root, waiting=writer)
+    assert (verdict.verdict, verdict.spooled) == (("created", False) if is_published else ("held", True))
+    assert not is_published or decision(0).title in git(root, "show", verdict.commit)
+    check_out(root, "topic")
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert len(other.land()) == (0 if is_published else 1)
+    assert len([path for path in everywhere(root) if "order-ledger" in path or "gateway" in path]) == 1
+    assert os.listdir(kb.state.path("queue")) == [] and kb.state.spooled() == []
+
+
+def test_the_next_holder_answers_for_one_that_died(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
+    git(root, "branch", "topic")
+    writer = asking(kb, decision(0))
+    kill_holder(root, "rename kb-index")
+    check_out(root, "topic")
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert one(other, decision(1)).verdict == "created"
+    (verdict,) = writer.answer()
+    assert verdict.verdict == "created"
+    assert sum("gateway-deadlines" in path for path in everywhere(root)) == 1
+
+
+def test_one_that_gives_up_waiting_is_written_once_by_a_holder_that_has_read_its_request(
+    kb: KnowledgeBase, root: Path, clock: Clock
+) -> None:
+    git(root, "branch", "topic")
+    writer = asking(kb, decision(0))
+    path = Path(kb.state.path("queue", writer.job))
+    request = path.read_bytes()
+    assert writer.last_answer() is None and not path.exists()
+    (held,) = spool(kb, [decision(0)], kb.root, Busy(say("another kb is writing in {path}", path="")), job=writer.job)
+    path.write_bytes(request)
+    assert held.spooled and [verdict.verdict for verdict in Deciding(kb, "", kb.root).run([decision(1)])] == ["created"]
+    git(root, "switch", "-q", "topic")
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert other.land() == []
+    assert len(everywhere(root)) == 2 and kb.state.spooled() == []
+
+
+def test_a_job_that_waits_in_the_queue_to_land_is_known_by_its_name(
+    kb: KnowledgeBase, root: Path, busy: Path, clock: Clock
+) -> None:
+    """One process lands it and waits, another writes it and dies, and the first dies as well."""
+    git(root, "branch", "topic")
+    path = spooled(kb, busy, decision(0))
+    copy = path.with_name("copy")
+    path.rename(copy)
+    asking(kb, decision(0), path.name)
+    kill_holder(root, "rename kb-index")
+    copy.rename(path)
+    check_out(root, "topic")
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert other.land() == []
+        assert one(other, decision(1)).verdict == "created"
+    assert sum("gateway-deadlines" in name for name in everywhere(root)) == 1
+
+
+# -- where git cannot look ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(kb: KnowledgeBase, root: Path) -> tuple[str, str]:
+    """The first and the last commit of a history from which one in between was lost."""
+    for number in range(3):
+        one(kb, decision(number))
+    first, lost, last = git(root, "rev-list", "--reverse", "-3", "HEAD").split()
+    (root / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    return first, last
+
+
+def test_a_job_stays_where_git_cannot_look_whether_it_was_written(kb: KnowledgeBase, broken: tuple[str, str]) -> None:
+    landed.remember(kb, ["job"], [broken[0]])
+    with pytest.raises(GitFailed):
+        landed.has_landed(kb, "job")
+
+
+def test_a_history_that_cannot_be_read_is_no_answer(kb: KnowledgeBase, broken: tuple[str, str]) -> None:
+    """Git exits with 1, which stands for no, and only prints that it could not read an object."""
+    first, last = broken
+    with pytest.raises(GitFailed):
+        is_ancestor(kb.repository, first, last)
+    with pytest.raises(GitFailed):
+        common(kb, first, last)
+
+
+def test_what_is_not_there_is_no_ancestor(kb: KnowledgeBase, root: Path) -> None:
+    head = git(root, "rev-parse", "HEAD").strip()
+    assert is_ancestor(kb.repository, head, head)
+    assert not is_ancestor(kb.repository, "1" * 40, head) and not is_ancestor(kb.repository, head, "")
+    assert existing(kb.repository, ["1" * 40, head]) == [head]
+
+
+def test_a_partial_clone_does_not_ask_its_remote_for_what_is_not_here(kb: KnowledgeBase, root: Path) -> None:
+    head = git(root, "rev-parse", "HEAD").strip()
+    git(root, "remote", "add", "origin", str(root / "nowhere"))
+    git(root, "config", "remote.origin.promisor", "true")
+    git(root, "config", "remote.origin.partialCloneFilter", "blob:none")
+    git(root, "config", "extensions.partialClone", "origin")
+    git(root, "config", "core.repositoryFormatVersion", "1")
+    assert existing(kb.repository, [head, "1" * 40]) == [head]
+    assert not is_ancestor(kb.repository, "1" * 40, head)

@@ -107,19 +107,19 @@ class State:
 
     # the spool
 
-    def spool(self, now: float, value: Mapping[str, object]) -> str:
+    def spool(self, now: float, value: Mapping[str, object], name: str = "") -> str:
         """Keep *value* until it can be written, and return the file; raise OSError when no place takes it.
 
-        The file's name sorts by *now*, seconds since 1970, and nobody else uses it. A folder that cannot be written
-        is passed over for the user's state folder.
+        The file's *name* is that of the job in the queue, or a new one that sorts by *now*, seconds since 1970; nobody
+        else uses it. A folder that cannot be written is passed over for the user's state folder.
         """
-        name = f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}"
+        name = name or f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}.json"
         try:
             self.made()
-            path = self.path("spool", name + ".json")
+            path = self.path("spool", name)
             write_whole(path, json_bytes(self.signed(value)), synced=True)
         except (OSError, KbError):
-            path = os.path.join(self._elsewhere, "spool", name + ".json")
+            path = os.path.join(self._elsewhere, "spool", name)
             write_whole(path, json_bytes(value), synced=True)
         harden([os.path.dirname(path)])
         return path

@@ -10,7 +10,7 @@ from kb.errors import BadRecord, GitFailed
 from kb.knowledge.names import CONTENT, REVIEWS
 from kb.knowledge.write.publish import is_record
 from kb.record import Record
-from kb.store.git.command import failure
+from kb.store.git.command import could_not_look, failure
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.words import Said, say
 
@@ -84,7 +84,7 @@ def common(kb: KnowledgeBase, one: str, other: str) -> str:
     Taken for none, a base that could not be read would make one side's removals come back.
     """
     output = kb.repository.output(["merge-base", one, other])
-    if one and other and output.code not in (0, 1):
+    if one and other and could_not_look(output):
         raise failure(["merge-base"], output)
     return "" if output.code else output.out.decode("utf-8", "replace").strip()
 

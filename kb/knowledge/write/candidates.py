@@ -16,7 +16,8 @@ from kb.knowledge.privacy import refuse_personal
 from kb.knowledge.write import dropped, inbox
 from kb.knowledge.write.beside import tell_kept_work
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, edited, moved, stays
-from kb.knowledge.write.group import Call, Waiting, asked, leave_to_its_writer, tell, tell_all_of
+from kb.knowledge.write.group import Call, Waiting, asked, draft, leave_to_its_writer, tell, tell_all_of
+from kb.knowledge.write.landed import has_landed
 from kb.knowledge.write.publish import is_record, left_behind
 from kb.knowledge.write.unreadable import damaged_here, may_say_the_same
 from kb.patterns import regex
@@ -69,6 +70,7 @@ def write(
     *landing*: the spool is not looked at; *job* names the spooled job that this lands.
     """
     landed = [] if dry_run or landing else _landed(kb)
+    waiting = waiting or Waiting(kb, Call(candidates, folder, decided=decided), job)
     try:
         verdicts = Deciding(kb, "", folder, decided=decided, job=job).run(candidates, dry_run, beside, subject, waiting)
     except (Busy, GitFailed) as trouble:
@@ -76,7 +78,7 @@ def write(
             raise
         from kb.knowledge.write.spool import spool
 
-        verdicts = spool(kb, candidates, folder, trouble, decided=decided)
+        verdicts = spool(kb, candidates, folder, trouble, decided=decided, job=waiting.job)
     if not landed:
         return verdicts
     from kb.knowledge.write.spool import told_of_the_spool
@@ -109,14 +111,16 @@ class Deciding(Writing):
         if dry_run or beside or self.promoted:
             return self._run_alone(candidates, dry_run=dry_run, beside=beside, subject=subject)
         mine = Call(candidates, self.folder, decided=self.decided)
-        waiting = waiting or Waiting(self.kb, mine)
+        waiting = waiting or Waiting(self.kb, mine, self.job)
         try:
             found = self.until_won(partial(self._plan_all, mine, waiting), self._publish_all, waiting.is_answered)
         except GivenUp:
-            return waiting.answer()
-        except Busy:
-            waiting.withdraw()
-            raise
+            return waiting.answer() if waiting.was_answered() else []
+        except (Busy, GitFailed):
+            told = waiting.last_answer()
+            if told is None:
+                raise
+            return told
         return found[0][1]
 
     def gave_up(self, trouble: Busy) -> None:
@@ -125,10 +129,10 @@ class Deciding(Writing):
 
     def _plan_all(self, mine: Call, waiting: Waiting) -> list[Planned]:
         """Plan what this writer wants, and what all those want who wait for the lock."""
-        if waiting.was_answered():
+        if waiting.is_written() or (self.job and has_landed(self.kb, self.job)):
             raise GivenUp
         waiting.withdraw()
-        found = [self._planned(mine)]
+        found = [self._planned(mine._replace(job=waiting.job))]
         for call in asked(self.kb):
             try:
                 found.append(self._planned(call))
@@ -148,18 +152,28 @@ class Deciding(Writing):
         return call, verdicts, len(self.steps) - 1 if len(self.steps) > steps else None
 
     def _publish_all(self, found: list[Planned]) -> list[Planned]:
-        commits = self.publish(None)
+        commits = self.publish(None, note=partial(self._note_all, found))
         done: list[Planned] = []
         noticed = [self.kb.words(said) for said in (dropped.tell_put_back(self.kb), tell_kept_work(self.kb)) if said]
         for call, verdicts, step in found:
-            own = {**commits, **({self.head.ref: self.commits[step]} if step is not None else {})}
-            told = [self._published(verdict, own) for verdict in verdicts]
+            told = self._told(verdicts, step, commits)
             if call.path:
                 tell(call, told)
             elif told:
                 told[0] = told[0]._replace(reasons=(*told[0].reasons, *noticed))
             done.append((call, told, step))
         return done
+
+    def _note_all(self, found: list[Planned], commits: Mapping[str, str]) -> None:
+        """Note which jobs of the queue are about to be published as *commits*, and what their writers are to hear."""
+        for call, verdicts, step in found:
+            if call.path:
+                draft(call, self._told(verdicts, step, commits))
+        self.note_job(commits, [call.job for call, _, _ in found])
+
+    def _told(self, verdicts: Sequence[Verdict], step: int | None, commits: Mapping[str, str]) -> list[Verdict]:
+        own = {**commits, **({self.head.ref: self.commits[step]} if step is not None else {})}
+        return [self._published(verdict, own) for verdict in verdicts]
 
     def _run_alone(
         self, candidates: Sequence[Candidate], *, dry_run: bool, beside: Files | None, subject: str
@@ -259,15 +273,8 @@ class Deciding(Writing):
 
         scopes = sorted({candidate.scope, GLOBAL})
         telling = broad_expression(f"{candidate.title} {candidate.decision}", _TELLING)
-        near = self.kb.index.near(
-            candidate.title,
-            broad_expression(candidate.title),
-            candidate.claims,
-            candidate.impact,
-            scopes,
-            _NEAR,
-            telling,
-        )
+        title, claims, impact = candidate.title, candidate.claims, candidate.impact
+        near = self.kb.index.near(title, broad_expression(title), claims, impact, scopes, _NEAR, telling)
         return near + [record for record in fresh.in_tip(self.kb, self.head.oid) if record.scope in scopes]
 
     def _sightings(self, candidate: Candidate, decision: Decision, held: inbox.Held | None) -> tuple[int, bool]:

@@ -284,25 +284,36 @@ class Writing:
         )  # fmt: skip
 
     def publish(
-        self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = ""
-    ) -> dict[str, str]:
-        """Publish everything planned in one transaction of refs; return the commit of each ref."""
+        self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = "",
+        note: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> dict[str, str]:  # fmt: skip
+        """Publish everything planned in one transaction of refs; return the commit of each ref.
+
+        *note* is told of them before the refs move, and in any case.
+        """
+        note = note or self.note_job
         self.step(candidate, subject, operation, why)
         if not self.steps and not self.reviews and not self.inbox:
+            note({})
             return {}
         reason = f"kb: {self.steps[0].message.partition(chr(10))[0] if self.steps else 'inbox'}"
         mover = self.kb.repository.mover(reason)
         try:
             moves = self._built()
-            if self.job:
-                landed.remember(self.kb, self.job, [move.new for move in moves if move.new])
+            commits = {move.ref: move.new for move in moves}
+            note(commits)
             self.outcomes = publish(self.kb, self.head, moves, self.changes, reason, mover)
         finally:
             mover.ended()
         self.is_published = True
         if self.inbox:
             self.kb.index.set_note("inbox", moves[-1].new)
-        return {move.ref: move.new for move in moves}
+        return commits
+
+    def note_job(self, commits: Mapping[str, str], jobs: Sequence[str] = ()) -> None:
+        """Note that this job, and those of others, are about to be published as *commits*."""
+        named = dict.fromkeys(filter(None, (self.job, *jobs)))
+        landed.remember(self.kb, list(named), [new for new in commits.values() if new] or [self.head.oid])
 
     def step(
         self, candidate: Candidate | None, subject: str = "", operation: str = "", why: str = "",

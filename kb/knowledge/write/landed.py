@@ -1,7 +1,8 @@
-"""Remember which commits a spooled job was written as, so that no branch, worktree or later call writes it again.
+"""Remember which commits a job was written as, so that no branch, worktree or later call writes it again.
 
-The commits are noted before the refs move. A job whose process died in between was not written, and none of its commits
-is on any ref; one that died later was, and one of them is.
+A job is what waits in the queue or the spool; it keeps its name when it moves from the one to the other. The commits
+are noted before the refs move. A job whose process died in between was not written, and none of its commits is on any
+ref; one whose process died later was, and one of them is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from kb.jsonbytes import json_bytes
 from kb.store.files import write_whole
+from kb.store.git.command import could_not_look, failure
+from kb.store.git.lines import existing
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,22 +57,30 @@ def _is_locked(file: int) -> bool:
     return True
 
 
-def remember(kb: KnowledgeBase, job: str, commits: Sequence[str]) -> None:
-    """Note that *job* is about to be published as *commits*; under the lock of the repository."""
+def remember(kb: KnowledgeBase, jobs: Sequence[str], commits: Sequence[str]) -> None:
+    """Note that *jobs* are about to be published as *commits*, together; under the lock of the repository.
+
+    Where they change nothing, the commit that says all of it already stands for them.
+    """
+    if not jobs:
+        return
     known = _load(kb)
-    known[job] = [*known.pop(job, []), *commits]
-    jobs = list(known)[-_MOST:]
-    write_whole(_path(kb), json_bytes({name: known[name] for name in jobs}), synced=True)
+    for job in jobs:
+        known[job] = [*known.pop(job, []), *commits]
+    kept = list(known)[-_MOST:]
+    write_whole(_path(kb), json_bytes({name: known[name] for name in kept}), synced=True)
 
 
 def has_landed(kb: KnowledgeBase, job: str) -> bool:
-    """Return whether *job* was published: one of its commits is on some ref."""
-    return any(_is_on_a_ref(kb, commit) for commit in _load(kb).get(job, ()))
-
-
-def _is_on_a_ref(kb: KnowledgeBase, commit: str) -> bool:
-    output = kb.repository.output(["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"])
-    return not output.code and bool(output.out.strip())
+    """Return whether *job* was published: one of its commits is on some ref; raise GitFailed where git cannot look."""
+    commits = existing(kb.repository, _load(kb).get(job, ()))
+    if not commits:
+        return False
+    asked = ["for-each-ref", "--count=1", "--format=%(refname)", *(f"--contains={commit}" for commit in commits)]
+    output = kb.repository.output(asked)
+    if could_not_look(output):
+        raise failure(asked, output)
+    return bool(output.out.strip())
 
 
 def _path(kb: KnowledgeBase) -> str:

@@ -33,17 +33,19 @@ if TYPE_CHECKING:
 
 
 def spool(
-    kb: KnowledgeBase, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False
-) -> list[Verdict]:
+    kb: KnowledgeBase, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False,
+    job: str = "",
+) -> list[Verdict]:  # fmt: skip
     """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
 
-    The scope is found out now: the call that lands them may come from elsewhere.
+    The scope is found out now: the call that lands them may come from elsewhere. *job* is the name they had in the
+    queue: who found them there may still write them.
     """
     scope = _scope(kb, folder)
     safe = [redact.redacted(c._replace(scope=c.scope or scope), kb.config.masking)[0] for c in candidates]
     value = {"folder": folder, "candidates": [as_json(candidate) for candidate in safe], "decided": decided}
     try:
-        path = kb.state.spool(kb.now(), value)
+        path = kb.state.spool(kb.now(), value, job)
     except OSError:
         raise why from None
     reasons = (kb.words(why.message), kb.words(say("kept in {path}; the next call that can writes it", path=path)))

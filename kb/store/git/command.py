@@ -233,6 +233,16 @@ def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], st
     return Output(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
+def could_not_look(output: Output) -> bool:
+    """Return whether a command whose exit code is its answer, 0 or 1, has none.
+
+    Git also exits with 1, or with 0 and nothing found, where it could not read an object on its way, and prints that.
+    """
+    is_no = output.code == 1 or (not output.code and not output.out)
+    has_errors = any(line.startswith(("error: ", "fatal: ")) for line in output.error.splitlines())
+    return output.code not in (0, 1) or (is_no and has_errors)
+
+
 def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
     """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
     lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.patterns import regex
+from kb.store.git.command import could_not_look, failure
 from kb.store.git.paths import refuse
 from kb.store.git.repository import Repository
 from kb.values import NamedTuple
@@ -69,10 +70,31 @@ def count(repository: Repository, tip: str, *without: str) -> int:
 
 
 def is_ancestor(repository: Repository, old: str, new: str) -> bool:
-    """Tell whether *new* is *old* or came from it; nothing came from no commit."""
+    """Return whether *new* is *old* or came from it; nothing came from no commit, or from one that is not there.
+
+    Raise GitFailed where git could not look: taken for no, that would replay, rename or rescue what has arrived.
+    """
     if not (old and new):
         return False
-    return old == new or not repository.output(["merge-base", "--is-ancestor", old, new]).code
+    if old == new:
+        return True
+    output = repository.output(["merge-base", "--is-ancestor", old, new])
+    if could_not_look(output) and len(existing(repository, (old, new))) == 2:
+        raise failure(["merge-base"], output)
+    return not output.code
+
+
+def existing(repository: Repository, commits: Sequence[str]) -> list[str]:
+    """Return those of *commits*, full object names, that the repository has; raise GitFailed where git cannot look."""
+    if not commits:
+        return []
+    asked = "".join(f"{oid}\n" for oid in commits).encode()
+    output = repository.output(["cat-file", "--batch-check"], asked, GIT_NO_LAZY_FETCH="1")
+    if output.code and "promisor remote" in output.error:  # an old git asks the remote for what is not here
+        return [oid for oid in commits if len(commits) > 1 and existing(repository, [oid])]
+    if output.code:
+        raise failure(["cat-file"], output)
+    return [row.split(" ")[0] for row in output.out.decode().splitlines() if not row.endswith(" missing")]
 
 
 def tree_of(repository: Repository, revision: str) -> str:
