@@ -43,8 +43,11 @@ class Ended(NamedTuple):
 class Fault:
     """The counting of boundaries in a child, and what happens at the one that is meant."""
 
-    def __init__(self, at: int, mode: str, log: int) -> None:
-        """Fail in the way *mode* at the boundary *at*, counted from 1; 0 only counts. *log* takes their names."""
+    def __init__(self, at: int | str, mode: str, log: int) -> None:
+        """Fail in the way *mode* at the boundary *at*, counted from 1; 0 only counts. *log* takes their names.
+
+        *at* may be a name as well: then it is the first boundary of that name.
+        """
         self.at = at
         self.mode = mode
         self.count = 0
@@ -55,12 +58,13 @@ class Fault:
     def passed(self, name: str, path: object = "") -> bool:
         """Count one boundary; end the process or raise where it is the one; tell whether it is an orphan's."""
         self.count += 1
-        self.write(self.log, f"{name} {os.path.basename(os.fsdecode(path)) if path else ''}\n".encode())
+        named = f"{name} {os.path.basename(os.fsdecode(path)) if path else ''}"
+        self.write(self.log, f"{named}\n".encode())
         if self.mode == SLOW:
             if name in ("fsync", "rename", "replace", "COMMIT"):
                 time.sleep(_SLOWNESS)
             return False
-        if self.at not in (self.count, ALWAYS):
+        if self.at not in (self.count, ALWAYS, named.rstrip()):
             return False
         if self.mode == KILL:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -181,7 +185,7 @@ class Torn:
 
 
 def run(
-    words: Sequence[str], place: str, stdin: bytes, environment: Mapping[str, str], at: int = 0, mode: str = KILL
+    words: Sequence[str], place: str, stdin: bytes, environment: Mapping[str, str], at: int | str = 0, mode: str = KILL
 ) -> Ended:
     """Run `kb …` or `kb-hook …` (*words*) in *place* in a child with a fault, and return how it ended."""
     files = [os.memfd_create(name) for name in ("in", "out", "err", "log")]

@@ -1,5 +1,6 @@
 """What kb has published stays in git's index, whatever a git command that ran beside it writes back."""
 
+import json
 import os
 import shutil
 import stat
@@ -12,6 +13,8 @@ import pytest
 from clones import decision, one
 from conftest import Clock, git
 
+from bench.faultpoint import KILL, run
+from kb.candidate import as_json
 from kb.knowledge import KnowledgeBase
 
 
@@ -249,3 +252,47 @@ def test_a_stash_of_a_path_that_was_held_up(kb: KnowledgeBase, root: Path, clock
         assert kb.land()
     path = kb.records()[0].path
     assert in_index(root, path) == in_commit(root, path) != ""
+
+
+# -- what a person committed before the checkout had followed -----------------------------------------
+
+
+def kill_write(root: Path, boundary: str, number: int) -> str:
+    """Let a process write and kill it at the first *boundary* of that name; return the path that it published."""
+    stdin = json.dumps(as_json(decision(number))).encode()
+    before = git(root, "rev-parse", "HEAD").strip()
+    assert run(("kb-hook", "write"), str(root), stdin, dict(os.environ), boundary, KILL).code == -9
+    (root / ".git" / "index.lock").unlink(missing_ok=True)
+    return git(root, "diff", "--name-only", before, "HEAD").strip()
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_record_that_never_arrived_is_not_deleted_by_the_commit_of_a_person(
+    kb: KnowledgeBase, root: Path, *, arrived: bool
+) -> None:
+    """The process that published it died before git's index had it, or before the checkout had it either."""
+    one(kb, decision(0))
+    path = kill_write(root, "rename kb-index", 1)
+    assert path and in_index(root, path) == ""
+    if not arrived:
+        (root / path).unlink()
+    (root / "code.txt").write_text("a\n")
+    git(root, "add", "code.txt")
+    git(root, "commit", "-qam", "Their work")
+    assert in_commit(root, path) == ""
+    one(kb, decision(2))
+    assert in_commit(root, path) == in_index(root, path) != ""
+    assert (root / path).exists() and (root / "code.txt").exists()
+    assert git(root, "status", "--porcelain") == "" and kb.check() == []
+
+
+def test_what_was_published_is_remembered_by_whom_ever_died_after_that(kb: KnowledgeBase, root: Path) -> None:
+    """The process died before the index of the records kept that it had published."""
+    one(kb, decision(0))
+    with index_written_back(root):
+        path = kill_write(root, "COMMIT", 1)
+    assert path
+    git(root, "commit", "-q", "--allow-empty", "-m", "Their work")
+    assert in_commit(root, path) == ""
+    one(kb, decision(2))
+    assert in_commit(root, path) == in_index(root, path) != ""

@@ -1,4 +1,4 @@
-"""Commit again what a person's commit has undone because git's index had dropped it; see `dropped`."""
+"""Commit again what a person's commit has undone unknowingly: see `dropped`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def commit_again(kb: KnowledgeBase, head: Head) -> Head:
     """
     changes = dropped.taken_out(kb)
     if not changes:
+        dropped.forget_undone(kb)
         return head
     subject = "Put back what a git command beside kb had dropped"
     body = "\n".join(f"- {path}" for path in sorted(changes))
@@ -28,4 +29,5 @@ def commit_again(kb: KnowledgeBase, head: Head) -> Head:
     publish(kb, head, [Move(head.ref, commit, head.oid)], changes, f"kb: {subject}")
     there = kb.repository.files(commit, CONTENT)
     dropped.note_put_back(kb, [(path, there.get(path, "")) for path in changes])
+    dropped.forget_undone(kb)
     return head._replace(oid=commit)

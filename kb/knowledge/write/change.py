@@ -15,7 +15,7 @@ from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
 from kb.knowledge.write import beside, dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
-from kb.knowledge.write.publish import finish_following, is_record, publish
+from kb.knowledge.write.publish import finish_following, forget_followed, is_record, publish
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.files import content
 from kb.store.git import checkout
@@ -135,12 +135,14 @@ class Writing:
                 knows = fresh.knows(self.kb, self.head.oid)
                 self.kb.fresh(thorough=has_followed or not knows)
                 if not knows:
-                    fresh.know(self.kb, self.head.oid)
                     self.head = commit_again(self.kb, self.head)
+                    fresh.know(self.kb, self.head.oid)
                 numbers.learn(self.kb)
                 inbox.sync(self.kb)
                 with self.kb.index.changing(keep=keep):
                     yield
+                if self.is_published:
+                    forget_followed(self.kb)
             except (OSError, IndexFailed) as error:
                 if self.is_published:
                     return

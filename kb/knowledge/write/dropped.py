@@ -9,7 +9,8 @@ is committed: a person's `git rm`, `git add` and `git checkout OLD -- PATH` look
 that stays looks the same; so a path is put back once for each published version, and kb says so. Taking it out a second
 time is respected, and named by `kb check` and `kb doctor`.
 
-Where the person has committed before kb was called again, kb commits the path again, by the same rule.
+Where the person has committed before kb was called again, kb commits the path again, by the same rule. It does the same
+where the checkout never had what was published, as the process that published it ended before it was written there.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
 
     from kb.knowledge import KnowledgeBase
 
-_PUBLISHED, _SEEN, _SUSPECT, _ONCE, _UNTOLD = (
-    "published", "index seen", "index suspect", "put back", "put back untold",
+_PUBLISHED, _SEEN, _SUSPECT, _UNSEEN, _ONCE, _UNTOLD = (
+    "published", "index seen", "index suspect", "undone unseen", "put back", "put back untold",
 )  # fmt: skip
 """Notes: commits that kb has published, as JSON [[old, new, seconds], …]; the stamp of git's index when it was last
-compared; whether it then lacked something, so that a commit may have, too; what was put back, [[path, object], …]; the
-paths of it that nobody has been told of yet."""
+compared; whether it then lacked something, so that a commit may have, too; what a person has committed as it was before
+because the checkout did not have it yet, [[path, object before, object published, commit], …]; what was put back,
+[[path, object], …]; the paths of it that nobody has been told of yet."""
 _WATCHED = 86_400
 """Seconds for which a commit is remembered: a git command that was stopped, or waits for an editor, ends within it."""
 _MOST = 256
@@ -71,6 +73,25 @@ def remember(kb: KnowledgeBase, old: str, new: str) -> None:
     now = int(kb.now())
     rows = [row for row in _rows(kb, _PUBLISHED) if 0 <= now - row[2] < _WATCHED]
     kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now]][-_MOST:]))
+
+
+def remember_once(kb: KnowledgeBase, old: str, new: str) -> None:
+    """Remember the same where the process that published it ended before that was kept."""
+    if not any(row[:2] == [old, new] for row in _rows(kb, _PUBLISHED)):
+        remember(kb, old, new)
+
+
+def note_unseen(kb: KnowledgeBase, owed: Mapping[str, str], new: str, head: str) -> None:
+    """Note which of the paths *owed*, published as *new* and not yet in the checkout, the commit *head* has undone."""
+    if not is_ancestor(kb.repository, new, head):
+        return
+    paths = sorted(owed)
+    published, now = (_objects_in(kb, commit, paths) for commit in (new, head))
+    before = {old: _objects_in(kb, old, paths) for old in set(owed.values())}
+    rows = [[path, now[path], published[path], new] for path in paths if now[path] == before[owed[path]][path]]
+    undone = [row for row in rows if row[1] != row[2]]
+    if undone:
+        kb.index.set_note(_UNSEEN, json.dumps([*_rows(kb, _UNSEEN), *undone][-_MOST:]))
 
 
 def was_compared(kb: KnowledgeBase) -> bool:
@@ -128,13 +149,14 @@ def put_back_if_free(kb: KnowledgeBase) -> None:
 def taken_out(kb: KnowledgeBase) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return what the commit that is checked out has undone of what was published: path → content there and published.
 
-    Only where git's index agrees with that commit, and the checkout still has the file as it was published.
+    Only where git's index agrees with that commit, and the checkout still has the file as it was published, or as it
+    was before, where it never had what was published.
     """
-    if not kb.index.note(_SUSPECT):
+    unseen = {path: Changed(frozenset({old}), new, commit) for path, old, new, commit in _rows(kb, _UNSEEN)}
+    if not kb.index.note(_SUSPECT) and not unseen:
         return {}
-    kb.index.set_note(_SUSPECT, "")
     published, head = _rows(kb, _PUBLISHED), kb.repository.head()
-    changed = _changed(kb, published) if published and head.oid else {}
+    changed = {**(_changed(kb, published) if published and head.oid else {}), **unseen}
     differing = {row.path for row in _differing(kb, head)} if changed else set()
     committed = _objects_in(kb, head.oid, sorted(changed.keys() - differing))
     once = {tuple(row) for row in _rows(kb, _ONCE)}
@@ -144,11 +166,20 @@ def taken_out(kb: KnowledgeBase) -> dict[str, tuple[bytes | None, bytes | None]]
         if path not in differing and committed[path] in one.before - {one.last} and (path, one.last) not in once
     }
     texts = objects(kb.repository, [oid for path, one in undone.items() for oid in (committed[path], one.last)])
+    contents = {path: (texts.get(committed[path]), texts.get(one.last)) for path, one in undone.items()}
     return {
-        path: (texts.get(committed[path]), texts.get(one.last))
-        for path, one in undone.items()
-        if _is_as_committed(kb, path, texts.get(one.last)) and is_ancestor(kb.repository, one.commit, head.oid)
+        path: (there, now)
+        for path, (there, now) in contents.items()
+        if (_is_as_committed(kb, path, now) or (path in unseen and _is_as_committed(kb, path, there)))
+        and is_ancestor(kb.repository, undone[path].commit, head.oid)
     }
+
+
+def forget_undone(kb: KnowledgeBase) -> None:
+    """Forget what a commit may have undone, once that was looked at and committed again."""
+    for note in (_SUSPECT, _UNSEEN):
+        if kb.index.note(note):
+            kb.index.set_note(note, "")
 
 
 def note_put_back(kb: KnowledgeBase, rows: Sequence[Sequence[str]]) -> None:

@@ -19,11 +19,16 @@ from kb.values import TYPE_CHECKING
 from kb.words import Said, say
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.knowledge import KnowledgeBase
     from kb.store.git.command import Started
 
 _INTENT = "follow.json"
-"""What the checkout has still to follow: the commit it is to follow, and for each path the one it still has."""
+"""What the checkout has still to follow: the commit it is to follow, and for each path the one it still has.
+
+Where it has followed, and the index of the records has not yet kept what it knows of that: both commits, and no path.
+"""
 
 
 def publish(
@@ -65,7 +70,8 @@ def publish(
         raise
     with contextlib.suppress(OSError, IndexFailed):  # it is published: files and index catch up with the next call
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
-        _owe(kb, tip, {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}})
+        still = {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}}
+        _owe(kb, tip, still, head.oid)
         _settle(kb, outcomes, changes)
         beside.note_others(kb, others)
         fresh.know(kb, tip)
@@ -95,14 +101,22 @@ def finish_following(kb: KnowledgeBase) -> bool:
     checkout.release_abandoned(kb.repository)
     kb.state.sweep()
     sweep(kb.repository.private, 0)
+    intent = _intent(kb)
+    if "old" in intent:
+        dropped.remember_once(kb, intent["old"], intent["new"])
     owed = owed_files(kb)
     for folder in {os.path.dirname(path) for path in owed}:
         sweep(os.path.join(kb.root, *folder.split("/")), 0)
-    if not owed or kb.repository.not_now():
+    if not owed:
+        if intent:
+            _owe(kb, "", {})
+        return False
+    if kb.repository.not_now():
         return False
     repository, head = kb.repository, kb.repository.head().oid
-    if kb.state.load(_INTENT).get("new") != head:
+    if intent.get("new") != head:
         numbers.remember(kb)
+        dropped.note_unseen(kb, owed, intent.get("new", ""), head)
     before, now = _files(kb, owed), _files(kb, dict.fromkeys(owed, head))
     changes = {path: (before[path], now[path]) for path in owed if before[path] != now[path]}
     with checkout.held(repository) as following:
@@ -129,14 +143,24 @@ def _files(kb: KnowledgeBase, revisions: Mapping[str, str]) -> dict[str, bytes |
 
 def owed_files(kb: KnowledgeBase) -> dict[str, str]:
     """Return path → commit of the files that are still as they were in that commit."""
-    intent = kb.state.load(_INTENT)
-    paths = intent.get("paths") if isinstance(intent, dict) else None
+    paths = _intent(kb).get("paths")
     return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
 
 
-def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str]) -> None:
-    if paths:
-        kb.state.save({"new": new, "paths": paths}, _INTENT, synced=True)
+def _intent(kb: KnowledgeBase) -> Mapping[str, Any]:
+    return kb.state.load(_INTENT) or {}
+
+
+def forget_followed(kb: KnowledgeBase) -> None:
+    """Forget what the checkout has followed, once the index of the records has kept what it knows of that."""
+    if not owed_files(kb):
+        _owe(kb, "", {})
+
+
+def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str], old: str | None = None) -> None:
+    if paths or old is not None:
+        done = {} if old is None else {"old": old}
+        kb.state.save({"new": new, "paths": paths, **done}, _INTENT, synced=bool(paths))
     else:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(kb.state.path(_INTENT))
