@@ -54,7 +54,7 @@ STATUS_LABELS: Mapping[str, Label] = {
     Status.SUPERSEDED: Label("❌ 已被取代", "❌ Superseded"),
 }
 _SIGNS = {"✅": Status.ACCEPTED, "⚠️": Status.PROPOSED, "⚠": Status.PROPOSED, "❌": Status.DEPRECATED}
-_LINE = regex(r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*(.*?)[ \t]*$")
+_LINE = regex(r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$")
 _NAMES = {word.lower(): name for name, label in HEAD.items() for word in (label.zh, label.en, *label.aliases)}
 _TEXTS = frozenset({"id", "confirmed"})
 _LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})

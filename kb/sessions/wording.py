@@ -73,7 +73,11 @@ _PASSING = regex(
 
 _LEAD = (
     r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|in the end|after (?:some |much |a )?"
-    r"(?:discussion|comparison|review|testing|benchmarks?|debate),?|as agreed)[,:]?\s+)*"
+    r"(?:discussion|comparison|review|testing|benchmarks?+|debate),?+|as agreed)[,:]?+\s++)*"
+)
+_LEAD_ZH = (
+    r"(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|我们|我|团队|大家|已经|已|还是|一致|现在|这里|后端|前端|数据库|项目)"
+    r"[，,]?\s*+)*"
 )
 _CHORE = (
     r"(?!\s+(?:(?:to|on|with)\s+)?(?:not\s+)?(?:reading|read|look|check|run|start|begin|try|skip|test|continue|explore"
@@ -102,9 +106,7 @@ _CHOICE_CONTRAST = regex(
     re.IGNORECASE | re.DOTALL,
 )
 _CHOICE_ZH = regex(
-    r"^\W*(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|经过?[^，,]{0,20}(?:讨论|对比|评估|权衡)[后，,]*|我们"
-    r"|我|团队|大家|已经|已|还是"
-    r"|一致|现在|这里|后端|前端|数据库|项目)[，,]?\s*)*"
+    rf"^\W*{_LEAD_ZH}(?:经过?[^，,]{{0,20}}(?:讨论|对比|评估|权衡)[后，,]*+\s*+{_LEAD_ZH}){{0,3}}"
     r"(?:决定(?![了]?(?:先|继续|查|看|运行|跑|试|检查|读|开始|暂停|提交|性|因素|权))|选择(?!性|题|器|框|项|排序)"
     r"|选定|选用|采用|改用|约定|弃用"
     r"|放弃|不再使用|统一(?:用|使用|采用))"

@@ -40,7 +40,7 @@ TAGS = 100
 
 LONGEST_SESSION = 20_000
 """Characters of a session by which it is found."""
-_HEADING = regex(r"""(?s)<h[1-3][^<>]*\bid=["']?([^"'\s<>]+)[^<>]*>((?:[^<]|<(?!/?h[1-3]))*+)</h[1-3]>""")
+_HEADING = regex(r"""(?s)<h[1-3](?>[^<>]*\bid=["']?([^"'\s<>]++))[^<>]*+>((?:[^<]|<(?!/?h[1-3]))*+)</h[1-3]>""")
 _HEADERLINK = regex(r"(?s)<a[^<>]*\bclass=\"?headerlink(?:[^<]|<(?!/?a\b))*+</a>")
 _TAG = regex(r"(?s)<(?:script|style)\b(?:[^<]|<(?!/?(?:script|style)\b))*+</(?:script|style)>|<[^<>]*>")
 DIGITS = "".join(chr(code) for code in range(32, 127) if chr(code) not in '"\\')

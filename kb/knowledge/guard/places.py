@@ -20,7 +20,7 @@ BANK = "memory-bank"
 _MOST = 2000
 """Paths that one word of a call may stand for, at most."""
 _TELLING = regex(r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", IGNORECASE)
-_BRACES = regex(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = regex(r"\{([^{},]*+,[^{}]*+)\}")
 _LINKED = 20_000
 """Files among which the other name of a file with two names is looked for."""
 
