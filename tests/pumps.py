@@ -18,25 +18,36 @@ import re._parser as parser  # type: ignore[import-not-found]
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import kb
 from kb import patterns
 
 _LIKELY = "a1 A_-.\"'/:=,x\t\n<[(`*#@|%+\\中，。"
-_SHORT, _BRISK = 1_000, 0.00012
-"""Characters of a text, and seconds for it within which a pattern is let go: a quadratic one takes longer."""
-_FIRST, _SUSPECT = 4_000, 0.002
-"""Characters of the next text, and seconds for it from which the growth is measured."""
-_ENOUGH = 0.15
-"""Seconds from which the growth is believed."""
+_TIMES, _SHORTEST = 120, 600
+"""How often a piece is repeated at first, and the characters that this comes to at least."""
+_BRISK = 6e-8
+"""Seconds a character within which a pattern is let go: one that takes longer has its growth measured."""
+_ENOUGH, _STEPS = 0.02, 3
+"""Seconds, and lengths tried, from which the growth is believed: a bound of hundreds is only reached in long texts."""
 _GROWTH = 8.0
 """Times as long for a text four times as long: 4 is linear, 16 quadratic."""
 _DOUBT = 5.5
-"""Times as long from which a still longer text is tried: a busy machine may have held up the shorter one."""
-_LIMIT = 1.5
-"""Seconds after which a run is stopped."""
+"""Times as long from which a still longer text is tried: what is bounded grows as fast in short ones."""
+_PLAIN = 11.0
+"""Times as long for which the longer text is tried at once."""
+_MOST = 60
+"""Pumps of one pattern that are tried."""
+_TRIED = 8
+"""Pumps of one pattern that are tried on long texts: those whose time grows fastest."""
+_LIMIT, _LATE = 0.05, 1000.0
+"""Seconds after which a run is stopped, and the seconds that stand for one that was."""
+_EXACT = 0.004
+"""Seconds from which a run may have been interrupted by other work of the machine."""
 
 
 class Pattern(NamedTuple):
@@ -68,20 +79,39 @@ def package_patterns() -> list[Pattern]:
         for found in pkgutil.walk_packages(kb.__path__, "kb.")
         if _imports(found.name)
     ]
-    everywhere = _searched({module.__name__: ast.parse(Path(str(module.__file__)).read_text()) for module in modules})
+    named = [
+        (module.__name__, name, value)
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, (re.Pattern, patterns._Pattern)) and isinstance(value.pattern, str)
+    ]
+    nodes = {module.__name__: _nodes(module, {name for _, name, _ in named}) for module in modules}
+    everywhere = _searched(nodes)
     found: dict[tuple[str, int], Pattern] = {}
-    for module in modules:
-        for name, value in vars(module).items():
-            if isinstance(value, (re.Pattern, patterns._Pattern)) and isinstance(value.pattern, str):
-                at_start = (module.__name__, name) not in everywhere
-                _add(found, value, f"{module.__name__}.{name}", at_start)
+    for module, name, value in named:
+        _add(found, value, f"{module}.{name}", (module, name) not in everywhere)
     for value in gc.get_objects():
         if isinstance(value, patterns._Pattern) and isinstance(value._source, str):
             _add(found, value, "a table", False)
-    for module in modules:
-        for pattern in _literals(module.__name__, ast.parse(Path(str(module.__file__)).read_text())):
+    for place, inside in nodes.items():
+        for pattern in _literals(place, inside):
             found.setdefault((pattern.source, pattern.flags), pattern)
     return list(found.values())
+
+
+def _nodes(module: ModuleType, names: set[str]) -> list[ast.AST]:
+    """Return the nodes of the source of *module*; none where it has no pattern, neither named nor as a literal."""
+    source = Path(str(module.__file__)).read_text()
+    if "re." not in source and names.isdisjoint(re.findall(r"\w+", source)):
+        return []
+    nodes: list[ast.AST] = [ast.parse(source)]
+    for node in nodes:  # as `ast.walk`, in half its time
+        for value in vars(node).values():
+            if isinstance(value, list):
+                nodes += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                nodes.append(value)
+    return nodes
 
 
 def _imports(name: str) -> bool:
@@ -95,44 +125,46 @@ def _add(found: dict[tuple[str, int], Pattern], value: Any, where: str, at_start
         found[key] = Pattern(value.pattern, int(value.flags), where, at_start)
 
 
-def _searched(trees: dict[str, ast.Module]) -> set[tuple[str, str]]:
+def _searched(nodes: dict[str, list[ast.AST]]) -> set[tuple[str, str]]:
     """Return the module and name of every pattern that is used in any other way than matched at the beginning."""
     searched: set[tuple[str, str]] = set()
-    for module, tree in trees.items():
+    for module, inside in nodes.items():
         origins = {
             (alias.asname or alias.name): (node.module or "", alias.name)
-            for node in ast.walk(tree)
+            for node in inside
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
-        at_start = {id(name) for name in _matched_at_start(tree)}
-        for node in ast.walk(tree):
+        at_start = {id(name) for name in _matched_at_start(inside)}
+        for node in inside:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in at_start:
                 searched.add(origins.get(node.id, (module, node.id)))
                 searched.add((module, node.id))
     return searched
 
 
-def _matched_at_start(tree: ast.Module) -> Iterator[ast.Name]:
+def _matched_at_start(nodes: list[ast.AST]) -> Iterator[ast.Name]:
     """Yield the names in `X.match(text)`, `X.fullmatch(text)` and `map(X.match, texts)`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "map":
+    for node in nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "map":
             mapped = node.args[0]
             if isinstance(mapped, ast.Attribute) and mapped.attr == "match" and isinstance(mapped.value, ast.Name):
                 yield mapped.value
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-            and node.func.attr in ("match", "fullmatch")
+        elif (
+            isinstance(function, ast.Attribute)
+            and isinstance(function.value, ast.Name)
+            and function.attr in ("match", "fullmatch")
             and len(node.args) == 1
         ):
-            yield node.func.value
+            yield function.value
 
 
-def _literals(module: str, tree: ast.Module) -> Iterator[Pattern]:
+def _literals(module: str, nodes: list[ast.AST]) -> Iterator[Pattern]:
     """Yield the patterns that are handed to functions of `re` as literals."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -156,23 +188,44 @@ def _literals(module: str, tree: ast.Module) -> Iterator[Pattern]:
 # -- pumps ------------------------------------------------------------------------------------------
 
 
+class _Before(NamedTuple):
+    """Three texts that may stand before a part of a pattern."""
+
+    least: str = ""
+    """Without what need not be there: "passwordpassword…" has `password\\W*\\w*=` begin at each of them."""
+    some: str = ""
+    """With some of it."""
+    whole: str = ""
+    """With every repetition once, so that none of them swallows the pump: only behind "= a" do blanks have
+    `=[ \\t]*(.*?)[ \\t]*$` begin at each of them."""
+
+    def followed_by(self, part: Any, rng: random.Random) -> _Before:
+        return _Before(
+            *((text + _sample([part], rng, chance))[-400:] for text, chance in zip(self, _CHANCES, strict=True))
+        )
+
+
+_CHANCES = (0.0, 0.5, 1.0)
+
+
 def pumps(source: str, flags: int) -> Iterator[tuple[str, str]]:
     """Yield a beginning and a piece to repeat behind it, for every repetition in the pattern."""
     rng = random.Random(1)
     tree = parser.parse(source, flags)
-    found: list[tuple[str, str]] = []
-    _repetitions(tree, "", rng, found)
+    found: list[tuple[_Before, str]] = []
+    _repetitions(tree, _Before(), rng, found)
     seen: set[tuple[str, str]] = set()
     for before, body in found:
         whole = _sample(tree, rng)
-        for unit in (body, before + body, whole, body + "\n"):
-            for beginning in ("", before[:200]):
+        for unit in (body, before.some + body, whole, body + "\n", before.least):
+            for beginning in ("", before.some[:200], *((before.whole[:200],) if unit == body else ())):
                 if unit and (beginning, unit) not in seen and len(unit) <= 400:
                     seen.add((beginning, unit))
                     yield beginning, unit
 
 
-def _repetitions(tree: Any, before: str, rng: random.Random, found: list[tuple[str, str]]) -> None:
+def _repetitions(tree: Any, before: _Before, rng: random.Random, found: list[tuple[_Before, str]]) -> None:
+    """Add to *found*, for every repetition, what may stand before it, and a text that it repeats."""
     for code, value in tree:
         if code in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
             _, high, body = value
@@ -188,11 +241,14 @@ def _repetitions(tree: Any, before: str, rng: random.Random, found: list[tuple[s
             _repetitions(value[1], before, rng, found)
         elif code is sre.ATOMIC_GROUP:
             _repetitions(value, before, rng, found)
-        before = (before + _sample([(code, value)], rng))[-400:]
+        before = before.followed_by((code, value), rng)
 
 
-def _sample(tree: Any, rng: random.Random) -> str:
-    """Return a text that *tree* may match, look-around apart."""
+def _sample(tree: Any, rng: random.Random, chance: float = 0.5) -> str:
+    """Return a text that *tree* may match, look-around apart; what need not be there is there with this *chance*.
+
+    With a chance of one, it is of letters where letters will do.
+    """
     text = ""
     for code, value in tree:
         if code is sre.LITERAL:
@@ -200,23 +256,25 @@ def _sample(tree: Any, rng: random.Random) -> str:
         elif code is sre.NOT_LITERAL:
             text += rng.choice([char for char in 'ax1 ."' if ord(char) != value])
         elif code is sre.ANY:
-            text += rng.choice("a 1.")
+            text += "a" if chance == 1 else rng.choice("a 1.")
         elif code is sre.IN:
-            text += rng.choice(_members(value) or [""])
+            members = _members(tuple(value)) or [""]
+            text += members[0] if chance == 1 else rng.choice(members)
         elif code is sre.BRANCH:
-            text += _sample(rng.choice(value[1]), rng)
+            text += _sample(rng.choice(value[1]), rng, chance)
         elif code is sre.SUBPATTERN:
-            text += _sample(value[3], rng)
+            text += _sample(value[3], rng, chance)
         elif code is sre.ATOMIC_GROUP:
-            text += _sample(value, rng)
+            text += _sample(value, rng, chance)
         elif code in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
             low, high, body = value
-            for _ in range(min(low, 40) or int(high > 0 and rng.random() < 0.5)):
-                text += _sample(body, rng)
+            for _ in range(min(low, 40) or int(high > 0 and rng.random() < chance)):
+                text += _sample(body, rng, chance)
     return text
 
 
-def _members(items: list[tuple[Any, Any]]) -> list[str]:
+@cache
+def _members(items: tuple[tuple[Any, Any], ...]) -> list[str]:
     """Return likely members of a set of characters."""
     found = [char for char in _LIKELY if _holds(items, char)]
     return (
@@ -224,7 +282,7 @@ def _members(items: list[tuple[Any, Any]]) -> list[str]:
     )
 
 
-def _holds(items: list[tuple[Any, Any]], char: str) -> bool:
+def _holds(items: tuple[tuple[Any, Any], ...], char: str) -> bool:
     wordy = char.isalnum() or char == "_"
     held = negated = False
     for code, value in items:
@@ -251,60 +309,113 @@ class _TooLong(Exception):
 def find_slow(pattern: Pattern) -> Slow | None:
     """Return the pump for which the time of *pattern* grows faster than the text, or None."""
     compiled = re.compile(pattern.source, pattern.flags)
-    for prefix, unit in pumps(pattern.source, pattern.flags):
-        if _seconds(compiled, pattern.at_start, prefix, unit, _SHORT) > _BRISK and (
-            seconds := _grows(compiled, pattern.at_start, prefix, unit)
-        ):
-            return Slow(pattern, prefix, unit, seconds)
+    with _stopped_when_late():
+        for prefix, unit in _suspects(compiled, pattern):
+            seconds = _grows(compiled, pattern.at_start, prefix, unit)
+            if seconds and _grows(compiled, pattern.at_start, prefix, unit):
+                return Slow(pattern, prefix, unit, seconds)
     return None
 
 
+def _suspects(compiled: re.Pattern[str], pattern: Pattern) -> Iterator[tuple[str, str]]:
+    """Yield up to `_TRIED` pumps whose time grows fast in short texts: the plain ones at once, then by their growth."""
+    others: list[tuple[float, str, str]] = []
+    left = _TRIED
+    for prefix, unit in _some(list(pumps(pattern.source, pattern.flags))):
+        growth = _growth(compiled, pattern.at_start, prefix, unit)
+        if growth > _PLAIN and left:
+            left -= 1
+            yield prefix, unit
+        elif growth > _DOUBT:
+            others.append((growth, prefix, unit))
+    for _, prefix, unit in sorted(others, reverse=True)[:left]:
+        yield prefix, unit
+
+
+def _some(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return *found*, or of very many the first and as many of the others, spread over the pattern."""
+    if len(found) <= _MOST:
+        return found
+    half = _MOST // 2
+    return found[:half] + random.Random(2).sample(found[half:], half)
+
+
+def _growth(compiled: re.Pattern[str], at_start: bool, prefix: str, unit: str) -> float:
+    """Return how many times longer a short text takes than a quarter of it.
+
+    It is 0 where the text takes no time to speak of, `_LATE` where it takes so much that it is stopped.
+    """
+    times = _times(unit)
+    seconds = _seconds(compiled, at_start, prefix, unit, times)
+    if seconds == _LATE or seconds <= _BRISK * (len(prefix) + times * len(unit)):
+        return seconds if seconds == _LATE else 0.0
+    return seconds / min(_seconds(compiled, at_start, prefix, unit, times // 4) for _ in range(2))
+
+
 def _grows(compiled: re.Pattern[str], at_start: bool, prefix: str, unit: str) -> tuple[float, ...]:
-    """Return the seconds for texts of rising length, when they rise too fast; else ()."""
-    length, seconds = _FIRST, [_best(compiled, at_start, prefix, unit, _FIRST)]
-    if seconds[0] <= _SUSPECT or seconds[0] > _LIMIT / 2:
-        return tuple(seconds) if seconds[0] > _SUSPECT else ()
-    while True:
-        length *= 4
-        seconds.append(_best(compiled, at_start, prefix, unit, length))
-        if seconds[-1] < _GROWTH * seconds[-2]:
-            if len(seconds) > 2 or seconds[-1] < _DOUBT * seconds[-2]:
-                return ()
-            continue
-        if seconds[-1] > _ENOUGH:
-            return tuple(seconds)
+    """Return the seconds for texts of rising length, when they rise too fast up to the longest; else ()."""
+    times = _times(unit)
+    seconds = [_best(compiled, at_start, prefix, unit, times)]
+    while seconds[-1] != _LATE and (seconds[-1] < _ENOUGH or len(seconds) < _STEPS):
+        times *= 4
+        seconds.append(_seconds(compiled, at_start, prefix, unit, times, max(_LIMIT, 1.1 * _GROWTH * seconds[-1])))
+        if seconds[-1] < (_GROWTH if len(seconds) > 2 else _DOUBT) * seconds[-2]:
+            return ()
+        if seconds[-1] < _ENOUGH:
+            seconds[-1] = min(seconds[-1], _best(compiled, at_start, prefix, unit, times))
+    return tuple(seconds)
 
 
-def _best(compiled: re.Pattern[str], at_start: bool, prefix: str, unit: str, length: int) -> float:
+def _times(unit: str) -> int:
+    """Return how often *unit* is repeated at first."""
+    return max(_TIMES, _SHORTEST // len(unit))
+
+
+def _best(compiled: re.Pattern[str], at_start: bool, prefix: str, unit: str, times: int) -> float:
     """Return the shortest of up to three runs: whatever else the machine does only makes one longer."""
     runs = []
     for _ in range(3):
-        runs.append(_seconds(compiled, at_start, prefix, unit, length))
-        if runs[-1] > _ENOUGH:
+        runs.append(_seconds(compiled, at_start, prefix, unit, times))
+        if runs[-1] > _ENOUGH / 8:
             break
     return min(runs)
 
 
-def _seconds(compiled: re.Pattern[str], at_start: bool, prefix: str, unit: str, length: int) -> float:
-    """Return the seconds of processor time that one run takes, at most about `_LIMIT`."""
-    text = prefix + unit * max(1, length // len(unit)) + "\x00"
+@contextmanager
+def _stopped_when_late() -> Iterator[None]:
+    """Have `_seconds` stopped at its limit."""
 
     def stop(*_: object) -> None:
         raise _TooLong
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _LIMIT)
-    start = time.process_time()
     try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _seconds(
+    compiled: re.Pattern[str], at_start: bool, prefix: str, unit: str, times: int, limit: float = _LIMIT
+) -> float:
+    """Return the seconds of processor time that one run takes, or `_LATE` when that is more than *limit*.
+
+    The clock is the thread's: while a timer runs, that of the process only moves in steps of milliseconds. Short runs
+    are timed by the clock on the wall, which is exact where the thread's may stand still.
+    """
+    text = prefix + unit * times + "\x00"
+    start, on_the_wall = time.thread_time(), time.perf_counter()
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, limit)
         if at_start:
             compiled.match(text)
             compiled.fullmatch(text)
         else:
             for _ in compiled.finditer(text):
                 pass
-    except _TooLong:
-        pass
-    finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-    return time.process_time() - start
+    except _TooLong:
+        return _LATE
+    took = time.perf_counter() - on_the_wall
+    return took if took < _EXACT else time.thread_time() - start
