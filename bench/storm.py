@@ -3,9 +3,10 @@
     python -m bench.storm [--seeds 1-20] [--shapes plain,worktree,…] [--seconds 8] [--writers 6] [--calm]
 
 What is random follows from the seed, the order of events from the machine as well: a seed that found something is run
-again a few times. *--calm* kills nobody. The audit looks for records that were acknowledged and are gone, or are there
-twice, for numbers given out twice, for a person's files in commits of kb's or nowhere, for records that git's index
-lacks, and asks git, `kb check` and `kb doctor`.
+again a few times. *--calm* kills nobody. The audit looks for records that were acknowledged and are gone, or were
+written twice, on whatever branches; for numbers given out twice; for a person's files in commits of kb's or nowhere;
+for records that git's index has otherwise than HEAD though no person wrote into them; for an index of the records from
+which a new one differs; for what is still spooled. It asks git, `kb check` and `kb doctor`.
 """
 
 import argparse
@@ -20,30 +21,41 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.faultcases import decision, git
 from bench.stormacts import Storm
 from bench.stormdoors import write
 from bench.stormperson import work
-from bench.stormworld import SHAPES, built, environment
+from bench.stormworld import RECORDS, SHAPES, built, environment
 from kb import doctor
 from kb.candidate import as_json
 from kb.knowledge import KnowledgeBase
 
 _ACKNOWLEDGED = frozenset({"created", "appended", "updated", "held", "conflict"})
 _TITLE = re.compile(r"^title: [\"']?(.*?)[\"']?\r?$", re.M)
+_UID = re.compile(r"^uid: [\"']?(\w+)", re.M)
 _NUMBER = re.compile(r"content/anchors/(.*)/([A-Z]+[0-9]+)-")
+_THEIRS = re.compile("/D(?:" + "|".join(f"{number:03}" for number in range(1, RECORDS + 1)) + ")-")
+"""The records that the person writes into."""
 _LONG_AGO = 7_200
 """Seconds: so old are locks made that dead processes left, for the doctor not to wait a minute."""
 
 
 def storm(folder: Path, seed: int, shape: str, *, seconds: float, writers: int, calm: bool) -> tuple[Storm, list[str]]:
     """Run one storm in *folder*, which is empty, and return it with what was wrong afterwards."""
+    outer = dict(os.environ)
     os.environ.clear()
-    os.environ.update(environment(folder, _OUTER))
-    running = Storm(built(folder, shape), seed, dict(os.environ))
+    os.environ.update(environment(folder, outer))
+    try:
+        return _stormed(Storm(built(folder, shape), seed, dict(os.environ)), seconds, writers, calm=calm)
+    finally:
+        os.environ.clear()
+        os.environ.update(outer)
+
+
+def _stormed(running: Storm, seconds: float, writers: int, *, calm: bool) -> tuple[Storm, list[str]]:
     threads = [threading.Thread(target=write, args=(running, number)) for number in range(writers)]
     threads += [threading.Thread(target=work, args=(running,))]
     threads += [] if calm else [threading.Thread(target=running.kill)]
@@ -57,9 +69,6 @@ def storm(folder: Path, seed: int, shape: str, *, seconds: float, writers: int, 
     return running, [*running.trouble, *_audit(running)]
 
 
-_OUTER: Mapping[str, str] = dict(os.environ)
-
-
 # -- the audit ---------------------------------------------------------------------------------------
 
 
@@ -70,12 +79,14 @@ def _audit(running: Storm) -> Iterator[str]:
     for clone in (place, second):
         yield from bad_refs(clone)
         yield from _foreign_files(clone)
+        yield from _stale_index(clone)
+    yield from _written_twice(running)
     yield from _lost(running)
     yield from _facts(running)
     yield from _lost_files(running)
     yield from _lost_notes(running)
-    rows = git(place, "diff", "--cached", "--name-status", "--", "content").splitlines()
-    yield from (f"git's index lacks {row}" for row in rows if row.startswith("D"))
+    rows = git(place, "diff", "--cached", "--name-status", "--no-renames", "--", "content").splitlines()
+    yield from (f"git's index has otherwise: {row}" for row in rows if not _THEIRS.search(row))
     for clone in (place, second):
         fsck = subprocess.run(["git", "fsck", "--strict", "--no-dangling"], cwd=clone, capture_output=True, text=True)
         yield from (f"fsck: {row}" for row in fsck.stderr.splitlines() if "notice:" not in row)
@@ -151,6 +162,33 @@ def _foreign_files(clone: Path) -> Iterator[str]:
         head, *names = chunk.split("\n")
         if head.partition(" ")[2].strip():
             yield from (f"{head} has {name}" for name in names if name.startswith(("mine-", "code.txt")))
+
+
+def _written_twice(running: Storm) -> Iterator[str]:
+    """Yield the titles of candidates that became more than one record, be it on different branches."""
+    uids: dict[str, set[str]] = {}
+    for clone in (running.world.place, running.world.second):
+        for ref in _refs(clone):
+            for path, text in texts_of(clone, ref).items():
+                title, uid = _TITLE.search(text), _UID.search(text)
+                if path.startswith("content/anchors/") and title and uid:
+                    uids.setdefault(title[1], set()).add(uid[1])
+    yield from (f"written {len(found)} times: {title}" for title, found in uids.items() if len(found) > 1)
+
+
+def _stale_index(clone: Path) -> Iterator[str]:
+    """Yield what the index of the records says otherwise than one made anew."""
+    before = _indexed(clone)
+    for path in (clone / ".kb").glob("index.db*"):
+        path.unlink()
+    now = _indexed(clone)
+    yield from (f"the index of {clone.name} has {row}" for row in sorted(before - now))
+    yield from (f"the index of {clone.name} lacks {row}" for row in sorted(now - before))
+
+
+def _indexed(clone: Path) -> set[str]:
+    with KnowledgeBase.at(str(clone)) as kb:
+        return {repr(one) for one in (*kb.records(), *kb.held())}
 
 
 def _lost(running: Storm) -> Iterator[str]:
