@@ -116,6 +116,16 @@ HELP: Mapping[str, str] = {
     "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
 }
 
+
+def meaning_of(key: str, language: str) -> str:
+    """Return what the setting *key* means, in *language* ("en" or "zh")."""
+    if language != "zh":
+        return HELP[key]
+    from kb.settings_zh import SETTINGS_ZH
+
+    return SETTINGS_ZH[key]
+
+
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "zh"),
     "missing": ("propose", "refuse"),

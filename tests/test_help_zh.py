@@ -42,3 +42,20 @@ def test_the_help_of_a_command_below_a_command_is_chinese(root: Path) -> None:
     assert "修剪后的转录" in run(root, "prune", "transcript", "--help").out
     assert "修剪后的转录" in run(root, "修剪", "t.jsonl", "--help").out
     assert "旧的在前" in run(root, "session", "list", "-h").out
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["vectors"], ["hooks"], ["hint", "--help"], ["prune", "transcript", "--help"]]
+)
+def test_nothing_of_a_help_is_half_english(root: Path, words: list[str]) -> None:
+    """What click writes of itself is in the reader's language too, also where a group is called without a command."""
+    (root / "kb.toml").write_text('language = "zh"\n')
+    ran = run(root, *words)
+    told = ran.out + ran.error
+    assert "用法：" in told and "显示本帮助并退出。" in told
+    assert not [
+        word for word in ("Usage", "Options:", "Commands:", "Show this", "[default", "The ", "A ") if word in told
+    ]
+    (root / "kb.toml").write_text('language = "en"\n')
+    told = run(root, *words).out + run(root, *words).error
+    assert "Usage" in told and "用法" not in told

@@ -29,6 +29,8 @@ GROUND = [
     "decision",
     "tools",
     "snapshot",
+    "naming",
+    "settings_zh",
 ]
 GROUND += [
     "templates",

@@ -1,8 +1,12 @@
 """Everything kb says has a Chinese half that takes the same values."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
+from command_line import run
+from conftest import git
 
 from docs.templates import ROOT, calls, literals, missing, placeholders, templates, unreadable
 from kb.words import say
@@ -59,3 +63,53 @@ def test_a_sentence_is_told_in_both_languages() -> None:
 
 def test_what_has_no_chinese_half_stays_english() -> None:
     assert say("nobody translated {this}", this="it").in_language("zh") == "nobody translated it"
+
+
+# -- no sentence is half in English --------------------------------------------------------------------
+
+
+@pytest.fixture
+def chinese(root: Path) -> Path:
+    """Return a knowledge base whose language is Chinese."""
+    with (root / "kb.toml").open("a") as file:
+        file.write('\nlanguage = "zh"\n')
+    git(root, "commit", "-qam", "Speak Chinese")
+    return root
+
+
+def test_statuses_and_areas_are_named_in_chinese(chinese: Path) -> None:
+    given = {"decision": "统一使用 FastAPI。", "alternatives": "Flask。", "why": "异步性能好。", "impact": "kb.toml",
+             "verification": "跑压测。", "rollback": "换回 Flask。", "area": "architecture"}  # fmt: skip
+    options = [word for name, text in given.items() for word in (f"--{name}", text)]
+    ran = run(chinese, "write", "--kind", "decision", "--title", "后端统一使用 FastAPI 框架", *options)
+    assert "影响大：架构" in ran.error and "影响大：性能（“性能”）" in ran.error and "architecture" not in ran.error
+    ran = run(
+        chinese,
+        "write",
+        "--kind",
+        "pattern",
+        "--title",
+        "重试时退避",
+        "--decision",
+        "失败后加倍等待。",
+        "--why",
+        "免得压垮对方。",
+    )
+    assert "可复用：模式" in ran.error
+    assert "生效 → 已废弃" in run(chinese, "status", "D001", "deprecated").error
+    assert "?" not in run(chinese, "review").out
+    assert "生效 → 已废弃" in run(chinese, "status", "D001", "deprecated", "--yes").error
+    assert "现为已废弃" in run(chinese, "status", "D001", "proposed").error
+
+
+def test_settings_are_explained_in_chinese(chinese: Path, tmp_path: Path) -> None:
+    from kb.config import HELP
+    from kb.settings_zh import SETTINGS_ZH
+
+    assert SETTINGS_ZH.keys() == HELP.keys()
+    told = run(chinese, "config").out
+    assert all(text in told for text in SETTINGS_ZH.values()) and HELP["repeat"] not in told
+    run(tmp_path, "init", "new", "--language", "zh")
+    written = (tmp_path / "new/kb.toml").read_text("utf-8")
+    assert all(f"# {text}" in written for text in SETTINGS_ZH.values())
+    assert tomllib.loads(written) == {"name": "new", "language": "zh"}

@@ -12,6 +12,7 @@ from kb.errors import BadRecord
 from kb.fences import code_lines
 from kb.front import body_start, line_of, lines_of
 from kb.kinds import BY_PREFIX
+from kb.naming import status_name
 from kb.patterns import regex
 from kb.record import LIVE, Record, Status, is_imported, name_for
 from kb.text import clip
@@ -93,7 +94,7 @@ def citations_of_the_dead(shelf: Shelf) -> Iterator[Finding]:
             key = gone.get((project, id))
             if key:
                 status = shelf.by_key[key][0].record.status
-                message = say("[{id}] is {status}", id=_written(project, id), status=clip(status, 40))
+                message = say("[{id}] is {status}", id=_written(project, id), status=status_name(status))
                 yield Finding(
                     "dead-citation", "warning", one.record.path, line, message, _instead(shelf, key, one.record.scope)
                 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from kb.checking.findings import Finding, Key, Severity
 from kb.checking.shelf import Opened, Shelf, finding, key_of_path
 from kb.kinds import SECTIONS, Kind, kind_named
+from kb.naming import status_name
 from kb.patterns import regex
 from kb.record import LIVE, TRANSITIONS, Record, Status, is_imported
 from kb.text import clip
@@ -95,7 +96,7 @@ def unmarked(shelf: Shelf) -> Iterator[Finding]:
         yield finding(
             "unmarked",
             owners[0],
-            say("{new} supersedes it, and it is still {status}", new=new.scoped_id, status=old.status),
+            say("{new} supersedes it, and it is still {status}", new=new.scoped_id, status=status_name(old.status)),
             say("mark it: kb check --fix"),
             key="status",
             change={"status": str(Status.SUPERSEDED)},

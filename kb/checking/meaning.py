@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.checking.changes import Change, named
 from kb.kinds import ADR_SECTIONS, section_labels
+from kb.naming import status_name
 from kb.record import GLOBAL, Record, Status
 from kb.text import clip
 from kb.words import Said, say
@@ -37,7 +38,7 @@ def _new(change: Change, called: Mapping[tuple[str, str], Sequence[Record]], tol
         yield say("{name} is only proposed: it binds nobody yet", name=name(new))
         return
     if new.status != Status.ACCEPTED:
-        yield say("{name} is kept, as {status}", name=name(new), status=new.status)
+        yield say("{name} is kept, as {status}", name=name(new), status=status_name(new.status))
         return
     replaced = _replaced(new, called)
     ended = [record for record in replaced if record.scope == new.scope and record.status == Status.SUPERSEDED]

@@ -16,7 +16,7 @@ from kb.words import say
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Print every setting of kb.toml with its value here, its default and what it means."""
-    from kb.config import HELP, Config, load
+    from kb.config import Config, load, meaning_of
     from kb.home import found
 
     root = ctx.find_root().obj or found(os.getcwd(), os.environ)
@@ -28,4 +28,4 @@ def command(ctx: click.Context, as_json: bool) -> None:
         value = getattr(config, key)
         differs = say("(default: {default})", default=repr(default)).in_language(config.language)
         click.echo(f"{key} = {value!r}" + ("" if value == default else f"  {differs}"))
-        click.echo(f"    {HELP[key]}")
+        click.echo(f"    {meaning_of(key, config.language)}")

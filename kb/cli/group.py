@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from importlib import import_module
 
@@ -18,6 +19,13 @@ def _is_chinese(ctx: click.Context) -> bool:
     from kb.cli.door import language_in_use
 
     return language_in_use(ctx) == "zh"
+
+
+def _shows_help(command: click.Command, rest: list[str]) -> bool:
+    """Return whether *command* explains itself when it is called with *rest*, as a group does without a command."""
+    return bool({"-h", "--help"} & {*rest}) or (
+        isinstance(command, click.Group) and command.no_args_is_help and not rest
+    )
 
 
 class Commands(click.Group):
@@ -43,11 +51,25 @@ class Commands(click.Group):
 
             raise usage(say("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
-        if command and {"-h", "--help"} & {*rest} and _is_chinese(ctx):
+        if command and _shows_help(command, rest) and _is_chinese(ctx):
             from kb.cli.translated import translated
 
             command = translated(command)
         return name, command, rest
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help of kb, in the language of the knowledge base."""
+        if not _is_chinese(ctx):
+            return super().get_help(ctx)
+        from kb.cli.translated import ChineseFormatter, in_chinese
+
+        ctx.formatter_class = ChineseFormatter
+        made = copy.copy(self)
+        made.help, made.params = in_chinese(self.help), [copy.copy(param) for param in self.params]
+        for param in made.params:
+            if isinstance(param, click.Option):
+                param.help = in_chinese(param.help)
+        return super(Commands, made).get_help(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""

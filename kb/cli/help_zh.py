@@ -732,6 +732,21 @@ MCP_ZH: dict[str, str] = {
         "从 CLIENT 的设置中移除 kb 的服务器；原有的和其他的内容保持不变。"
     ),
 }
+ROOT_ZH: dict[str, str] = {
+    "A git-backed markdown knowledge base for engineering teams and their coding agents.": (
+        "以 git 为后盾的 markdown 知识库，供工程团队及其编程智能体使用。"
+    ),
+    "Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused or held by the gate, 4 a "
+    "review was opened, 5 a person is needed.": (
+        "数据写到标准输出，话语写到标准错误。退出码：0 完成，1 失败，2 用法有误，3 被闸门拒绝或暂留，"
+        "4 开了评审，5 需要由人来做。"
+    ),
+    "The knowledge base (default: the one around the current folder, else ~/.kb).": (
+        "知识库（默认：当前文件夹所在的，否则 ~/.kb）。"
+    ),
+}
+"""The help of kb itself, which is no command in the table."""
+
 HELP_ZH: dict[str, str] = {
     **COMMANDS_ZH,
     **RECORDS_ZH,

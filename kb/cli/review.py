@@ -39,7 +39,7 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
     for review in reviews:
         old = ", ".join(f"[{name_of(kb, old)}] {old.title}" for old in kb.sides(review.branch).old)
         since = kb.words(age(review, kb.today()))
-        about = ", ".join(filter(None, (since, f"{review.host or '?'}/{review.session or '?'}", review.standing)))
+        about = ", ".join(filter(None, (since, "/".join(filter(None, (review.host, review.session))), review.standing)))
         click.echo(f"{review.branch}  ({about})")
         click.echo(f"    + [{name_of(kb, review.record)}] {review.record.title}\n    − {old}")
 

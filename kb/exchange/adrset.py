@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from kb.exchange.adr import Imported
 from kb.exchange.adrfields import is_day_first, read_date, stem_of
 from kb.exchange.adrlinks import Link, same_folder
+from kb.naming import status_name
 from kb.record import LIVE, Record, Status
 from kb.values import NamedTuple
 from kb.words import Said, say
@@ -170,7 +171,7 @@ def _marked(new: Record, old: Record, path: str, problems: list[Problem]) -> Rec
         return old
     if new.status in (Status.PROPOSED, Status.REJECTED):
         problems.append(
-            Problem(path, say("{id} would supersede it, but is {status}", id=new.id, status=str(new.status)))
+            Problem(path, say("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status)))
         )
         return old
     problems.append(Problem(path, say("{id} supersedes it, its own status does not say so", id=new.id)))

@@ -10,6 +10,7 @@ from kb.front import decode, newline
 from kb.kinds import section_labels
 from kb.knowledge.review.branches import propose_changes, propose_text
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, moved, stays
+from kb.naming import status_name
 from kb.record import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
 from kb.text import one_line, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -73,7 +74,7 @@ def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
         words = say(
             "[{id}] is {old}; from there it can become: {possible}",
             id=record.scoped_id,
-            old=str(record.status),
+            old=status_name(record.status),
             possible=", ".join(sorted(possible)),
         )
         raise KbError(words, path=record.path)
@@ -109,7 +110,7 @@ def change_status(
         if reason:
             _add_line(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
         gone = _replaced_now(writing, changed) if status == Status.ACCEPTED else []
-        said = [say("{old} → {new}", old=str(record.status), new=status), *gone]
+        said = [say("{old} → {new}", old=status_name(record.status), new=status_name(status)), *gone]
         reopened = status == Status.ACCEPTED and record.status in _OVER
         if decided or not (gone or reopened or record.status == Status.ACCEPTED):
             return writing.verdict("updated", changed, said)
@@ -193,7 +194,7 @@ def _may_replace(kb: KnowledgeBase, old: Record, new: Record, *, in_part: bool) 
     if old.scope != new.scope:
         raise KbError(say("[{old}] and [{new}] hold in different scopes", old=old.scoped_id, new=new.scoped_id))
     if new.status not in LIVE:
-        words = say("[{id}] is {status}: it replaces nothing", id=new.scoped_id, status=str(new.status))
+        words = say("[{id}] is {status}: it replaces nothing", id=new.scoped_id, status=status_name(new.status))
         raise KbError(words, path=new.path)
     if in_part and old.id in new.supersedes:
         raise KbError(say("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)

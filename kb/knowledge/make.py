@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from kb.config import FILE, HELP, Config, load
+from kb.config import FILE, Config, load, meaning_of
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
 from kb.front import scalar
 from kb.home import around, passed_over, user_home
@@ -180,9 +180,10 @@ def _files(settings: Mapping[str, str]) -> dict[str, bytes]:
 def settings_text(given: Mapping[str, object]) -> str:
     """Return a kb.toml that sets *given* and shows every other setting, with its default, as a comment."""
     rows = []
+    language = str(given.get("language", ""))
     for key, default in Config()._asdict().items():
         value = _toml(given.get(key, default))
-        rows.append(f"# {HELP[key]}\n{'' if key in given else '# '}{key} = {value}\n")
+        rows.append(f"# {meaning_of(key, language)}\n{'' if key in given else '# '}{key} = {value}\n")
     return "\n".join(rows)
 
 

@@ -12,7 +12,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from kb.config import Config
-from kb.kinds import BY_NAME
+from kb.kinds import BY_NAME, kind_label
+from kb.naming import area_name
 from kb.patterns import regex
 from kb.record import Candidate
 from kb.text import clip
@@ -76,7 +77,7 @@ def admission(
     grounds = (
         *_repeats(sightings, config, in_sessions=in_sessions),
         *_weighs(candidate, known_modules),
-        *_is_reusable(candidate),
+        *_is_reusable(candidate, config.language),
         *_answered_yes(answers),
         *((say("contradicts [{id}], which is in force", id=overturns),) if overturns else ()),
     )
@@ -118,10 +119,12 @@ def _repeats(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Said
 
 def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Said, ...]:
     """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
-    named = [say("large impact: {area}", area=area) for area in candidate.impact_areas]
+    named = [say("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
     if _is_sure(candidate):
         read = {area: word for area, word in matters(candidate).items() if area not in candidate.impact_areas}
-        named += [say("large impact: {area} (“{word}”)", area=area, word=word) for area, word in read.items()]
+        named += [
+            say("large impact: {area} (“{word}”)", area=area_name(area), word=word) for area, word in read.items()
+        ]
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
         named.append(say("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
@@ -132,11 +135,11 @@ def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Said, ...]:
     return tuple(named)
 
 
-def _is_reusable(candidate: Candidate) -> tuple[Said, ...]:
+def _is_reusable(candidate: Candidate, language: str) -> tuple[Said, ...]:
     if candidate.reusable:
         return (say("reusable: useful in other projects"),)
     if candidate.reusable is None and BY_NAME[candidate.kind].reusable:
-        return (say("reusable: a {kind} is made to be used again", kind=BY_NAME[candidate.kind].en.lower()),)
+        return (say("reusable: a {kind} is made to be used again", kind=kind_label(candidate.kind, language).lower()),)
     return ()
 
 

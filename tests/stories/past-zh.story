@@ -2,19 +2,19 @@
 
 $ kb write --kind decision --title "Orders are kept in MySQL" --decision "Orders are kept in MySQL 8." --why "The team knows it." --alternatives "None." --impact src/orders.py --verification "make test" --rollback "Restore the dump."
 新建      [D001] Orders are kept in MySQL  content/anchors/global/D001-orders-are-kept-in-mysql.md
-2>           影响大：architecture（“MySQL”）
+2>           影响大：架构（“MySQL”）
 
 $ git tag v1
 
 $ kb write --kind decision --title "The ledger moves to PostgreSQL" --decision "Ledger and payments live in PostgreSQL 16." --why "They need transactions over several tables." --alternatives "None." --impact src/ledger.py --verification "make test" --rollback "Restore the dump."
 新建      [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md
-2>           影响大：architecture（“PostgreSQL”）
+2>           影响大：架构（“PostgreSQL”）
 2>           ≈ 0.18 [D001] Orders are kept in MySQL
 
 $ kb supersede D001 --by D002 --yes
 更新      [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md
 2>           取代 [D001]
-2>           [D001] Orders are kept in MySQL：accepted → superseded
+2>           [D001] Orders are kept in MySQL：生效 → 已被取代
 
 % 某个标签时、某一天结束时
 $ kb search PostgreSQL --at v1

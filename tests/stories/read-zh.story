@@ -2,11 +2,11 @@
 
 $ kb write --kind decision --title "订单使用 PostgreSQL 存储" --decision "订单统一存放在 PostgreSQL" --alternatives "MongoDB" --why "需要事务" --impact src/orders/ --verification "make test-orders" --rollback "恢复 MySQL 备份" --tag 存储 --area architecture --session s1
 新建      [D001] 订单使用 PostgreSQL 存储  content/anchors/global/D001-订单使用-postgresql-存储.md
-2>           影响大：architecture
+2>           影响大：架构
 
 $ kb write --kind 问题 --title "高并发下连接池耗尽" --decision "每个工作进程各开一个连接池，见 [D001] 与 [D404]" --why "默认的连接池大小按进程计算" --area performance
 新建      [P001] 高并发下连接池耗尽  content/anchors/global/P001-高并发下连接池耗尽.md
-2>           影响大：performance
+2>           影响大：性能
 
 $ kb list
 D001   ✅ 生效  订单使用 PostgreSQL 存储  (global)

@@ -131,7 +131,7 @@ def _accepted(writing: Writing, merge: _Merge) -> Verdict:
     commit, review = merge.moves[0].new, merge.review
     record = markdown.read(writing.kb.repository.blob(commit, review.path) or b"", review.path)
     replaced = [old for old in review.against if old in record.supersedes]
-    said = [say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("accepted")]
+    said = [say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("the review is accepted")]
     said += [say("amends [{id}]", id=old) for old in review.against if old in record.amends]
     said += list(_statuses_moved(writing, merge))
     said += [say("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]

@@ -16,6 +16,7 @@ from kb.knowledge.names import folder_of, ulid
 from kb.knowledge.write import beside, dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
 from kb.knowledge.write.publish import finish_following, forget_followed, is_record, publish
+from kb.naming import status_name
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.files import content
 from kb.store.git import checkout
@@ -361,7 +362,11 @@ class Writing:
 def moved(old: Record, new: Record) -> Said:
     """Say which status a record had and has."""
     return say(
-        "[{id}] {title}: {old} → {new}", id=old.scoped_id, title=old.title, old=str(old.status), new=str(new.status)
+        "[{id}] {title}: {old} → {new}",
+        id=old.scoped_id,
+        title=old.title,
+        old=status_name(old.status),
+        new=status_name(new.status),
     )
 
 
