@@ -92,7 +92,7 @@ TEXTS = st.text(alphabet="ab 中#`-<!>\ufeff\u200d\n\r\t", max_size=60)
 ENDS = st.sampled_from(["", "\n", "\r\n", "\n\n", "\r\n\r\n"])
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, ENDS, st.sampled_from(["en", "zh"]))
 def test_law_what_stands_around_the_block_stays(tmp_path: Path, text: str, end: str, language: str) -> None:
     place = tmp_path / "AGENTS.md"

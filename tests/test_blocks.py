@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from nasty import ENDS, golden, texts
 
@@ -78,7 +78,6 @@ def files(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(files(), texts(), st.sampled_from(NAMES), st.sampled_from(["en", "zh"]))
-@settings(max_examples=100, deadline=None)
 def test_edits_keep_every_byte_outside_the_machine_block(
     file: tuple[str, str], body: str, name: str, language: str
 ) -> None:
@@ -99,7 +98,6 @@ def test_edits_keep_every_byte_outside_the_machine_block(
 
 
 @given(files(), texts(), st.sampled_from(NAMES), st.sampled_from(["en", "zh"]))
-@settings(max_examples=100, deadline=None)
 def test_an_edited_section_holds_the_text_and_the_others_stay(
     file: tuple[str, str], body: str, name: str, language: str
 ) -> None:
@@ -123,7 +121,6 @@ def test_an_edited_section_holds_the_text_and_the_others_stay(
 
 
 @given(files(), texts(), st.sampled_from(NAMES))
-@settings(max_examples=80, deadline=None)
 def test_appending_keeps_what_stood_there(file: tuple[str, str], line: str, name: str) -> None:
     text, _ = file
     before = sections(text[slice(*blocks(text).machine)])
@@ -138,7 +135,6 @@ def test_appending_keeps_what_stood_there(file: tuple[str, str], line: str, name
 
 
 @given(files(), texts())
-@settings(max_examples=80, deadline=None)
 def test_a_replaced_block_holds_the_text_in_the_line_ending_of_the_file(file: tuple[str, str], body: str) -> None:
     text, _ = file
     new = replace_machine(text, body)
@@ -220,7 +216,6 @@ def test_golden_escapes(title: str, text: str, expected: str, end: str) -> None:
 
 
 @given(texts())
-@settings(max_examples=100, deadline=None)
 def test_escape_is_enough_and_changes_nothing_twice(text: str) -> None:
     safe = escape(text)
     assert escape(safe) == safe
@@ -231,7 +226,6 @@ def test_escape_is_enough_and_changes_nothing_twice(text: str) -> None:
 
 
 @given(texts())
-@settings(max_examples=200, deadline=None)
 def test_escape_changes_first_characters_of_lines_only(text: str) -> None:
     assume("\0" not in text)
     for before, after in zip(lines(text), lines(escape(text)), strict=False):

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.candidate import AREAS, MAX_INPUT, SCHEMA, as_json, candidates, parse
@@ -31,7 +31,6 @@ CANDIDATES = st.builds(
 
 
 @given(st.lists(CANDIDATES, min_size=1, max_size=3), st.booleans(), st.booleans())
-@settings(max_examples=200, deadline=None)
 def test_what_is_written_is_read_back(wanted: list[Candidate], plain: bool, mark: bool) -> None:
     forms = [as_json(candidate) for candidate in wanted]
     data = ("\ufeff" if mark else "") + json.dumps(forms, ensure_ascii=plain, allow_nan=False)
@@ -185,7 +184,6 @@ JSON = st.recursive(
 
 
 @given(st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=300, deadline=None)
 def test_anything_is_read_or_refused(data: bytes) -> None:
     try:
         assert all(isinstance(found, Candidate) for found in parse(data))

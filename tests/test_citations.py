@@ -1,7 +1,7 @@
 """Tests of kb.citations."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nasty import texts
 from timing import within
@@ -65,7 +65,6 @@ def test_citations_tell_their_line() -> None:
 
 
 @given(texts())
-@settings(max_examples=200, deadline=None)
 def test_citations_stand_where_they_say(text: str) -> None:
     rows = lines(text)
     marked = "".join(f"[D{n:03}] {row}" if n % 2 else row for n, row in enumerate(rows))

@@ -122,7 +122,6 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @given(documents(), st.sampled_from([*KEYS, "mine", "a key", "no", "标签", "x-y", "fresh"]), NASTY | st.lists(NASTY))
-@settings(max_examples=300, deadline=None)
 def test_an_edit_changes_its_lines_only(document: tuple[str, list[str]], key: str, value: object) -> None:
     text, _ = document
     before = front(text)

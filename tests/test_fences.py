@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from markdown_it import MarkdownIt
 from nasty import texts
 
@@ -25,7 +25,6 @@ def by_tokens(text: str) -> set[int]:
 @given(texts(max_size=14))
 @example("```\n`` `\n~~~\n```\n~~~")
 @example("- a\n\n  ```\n  x\n\ny\n```")
-@settings(max_examples=200, deadline=None)
 def test_fences_are_those_of_commonmark(text: str) -> None:
     assume("\0" not in text)
     shown = {number for number, row in enumerate(lines(text)) if row.strip()}
@@ -34,7 +33,6 @@ def test_fences_are_those_of_commonmark(text: str) -> None:
 
 @given(texts(max_size=14))
 @example("  ```\n  ")
-@settings(max_examples=100, deadline=None)
 def test_an_open_fence_is_closed_by_its_marks(text: str) -> None:
     text = text if text.endswith(("\n", "\r")) else text + "\n"
     open_fence = fenced(text).left_open

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.knowledge import KnowledgeBase
@@ -82,7 +82,6 @@ RARE = "齉龘靐爩麤黸癵籲灪鱻"
 TEXT = st.text(alphabet="ab 中文。-\n" + RARE, min_size=1, max_size=500)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(TEXT, TEXT, st.sampled_from(["decision", "domain-note"])), max_size=7),
     st.lists(TEXT, max_size=40),

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY
 from timing import within
@@ -72,7 +72,6 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-@settings(max_examples=200, deadline=None)
 def test_scalar_loads_back_equal(value: object) -> None:
     line = scalar(value)
     assert lines(line) == [line]
@@ -82,7 +81,6 @@ def test_scalar_loads_back_equal(value: object) -> None:
 
 
 @given(NASTY)
-@settings(max_examples=300, deadline=None)
 def test_other_yaml_readers_agree_on_text(word: str) -> None:
     read = yaml.safe_load(f"{scalar(word)}: [{scalar(word)}]" if len(word) < 1000 else f"a: {scalar(word)}")
     for found in [*read.values(), *(key for key in read if len(word) < 1000)]:

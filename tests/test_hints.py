@@ -1,7 +1,7 @@
 """What an agent is told: layout, budget, and what a hint must never say."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.config import Config
@@ -310,7 +310,6 @@ RECORDS = st.lists(
 
 
 class TestBudget:
-    @settings(max_examples=100, deadline=None)
     @given(RECORDS, st.sampled_from([50, 80, 120, 400, 4000]), st.sampled_from(["zh", "en"]))
     def test_law_no_hint_exceeds_its_budget(self, records: list[Record], budget: int, language: str) -> None:
         config = Config(language=language, hint_tokens=budget, prompt_tokens=budget, start_tokens=budget)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nasty import ROWS, texts
 from timing import within
@@ -57,7 +57,6 @@ RECORDS = st.builds(
 
 
 @given(RECORDS, st.sampled_from(["en", "zh"]))
-@settings(max_examples=120, deadline=None)
 def test_a_rendered_record_reads_back_the_same(record: Record, language: str) -> None:
     text = render(record, language)
     found = read(text.encode(), record.path)
@@ -163,7 +162,6 @@ def test_conflict_marks_in_code_are_text() -> None:
 @given(
     st.binary(max_size=80) | texts().map(lambda text: (FRONT + BODY.replace(MACHINE_END, text + MACHINE_END)).encode())
 )
-@settings(max_examples=100, deadline=None)
 def test_any_bytes_are_a_record_or_refused(data: bytes) -> None:
     try:
         assert isinstance(read(data, "a.md"), Record)

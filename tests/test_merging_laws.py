@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import permutations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
@@ -354,7 +354,6 @@ def parts_between_markers(text: str) -> list[str]:
 
 
 @given(nasty_sides(), st.booleans())
-@settings(max_examples=200)
 def test_no_text_breaks_a_merge(three: tuple[str, str, str], has_base: bool) -> None:
     base, ours, theirs = three
     one, other = merge(base if has_base else None, ours, theirs), merge(base if has_base else None, theirs, ours)
@@ -366,7 +365,6 @@ def test_no_text_breaks_a_merge(three: tuple[str, str, str], has_base: bool) -> 
 
 
 @given(nasty_sides(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=3))
-@settings(max_examples=200)
 def test_no_marker_stands_in_a_front_where_rows_of_it_are_gone(
     three: tuple[str, str, str], gone: list[tuple[int, int]]
 ) -> None:

@@ -430,7 +430,7 @@ def sessions(draw: st.DrawFn) -> Session:
     return session
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(sessions(), st.integers(0, 250_000))
 def test_a_pruned_transcript_is_whole_and_pruning_it_again_changes_nothing(session: Session, used: int) -> None:
     found = discard.proposals(heard(session), Dcp(min_turns=0))

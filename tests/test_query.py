@@ -126,7 +126,6 @@ class TestMatchExpression:
         assert 1 not in found(db, match_expression(query))
         found(db, broad_expression(query))
 
-    @settings(max_examples=200, deadline=None)
     @given(
         st.lists(st.text("还款内存，。 a", max_size=8), min_size=1, max_size=8),
         st.text("还款内存", min_size=1, max_size=4),
@@ -134,7 +133,6 @@ class TestMatchExpression:
     def test_law_cjk_questions_equal_the_plain_scan(self, texts: list[str], query: str) -> None:
         assert found(index(texts), match_expression(query)) == scanned(query, texts)
 
-    @settings(max_examples=100, deadline=None)
     @given(
         st.lists(
             st.lists(st.sampled_from(["cache", "db", "pool", "还款", "存", "Vue"]), max_size=5), min_size=1, max_size=6
@@ -145,7 +143,6 @@ class TestMatchExpression:
         joined, query = [" ".join(words) for words in texts], " ".join(terms)
         assert found(index(joined), match_expression(query)) == scanned(query, joined)
 
-    @settings(max_examples=200, deadline=None)
     @given(st.text(max_size=30))
     def test_law_any_question_is_valid(self, query: str) -> None:
         db = index(["b"])

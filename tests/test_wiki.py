@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.checking.findings import Finding
@@ -642,7 +642,6 @@ HOSTILE = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str) -> None:
     bad = Record(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
@@ -88,7 +88,6 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
-@settings(max_examples=600, deadline=None)
 def test_law_whatever_stands_there_is_read_or_refused(source: str) -> None:
     text = f"---\n{source}\n---\n"
     try:
@@ -107,7 +106,6 @@ def depth(value: object) -> int:
 
 
 @given(st.binary(max_size=400))
-@settings(max_examples=300, deadline=None)
 def test_law_any_bytes_are_a_record_or_no_record(data: bytes) -> None:
     for whole in (data, b"---\n" + data + b"\n---\n", b"---\nid: D001\nkind: decision\ntitle: x\n---\n" + data):
         try:
