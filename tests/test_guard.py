@@ -343,19 +343,15 @@ WRITES = {
         rm -rf src/auth
         rm -rf src
         rm src/auth/*
-        dd if=a of=infra/x
         touch a b
         echo x > linked/login.py
-        sort -o package.json x
         bash -c 'echo x > src/auth/login.py'
         FOO=1 sudo -u me tee src/auth/a <<< x
         eval 'echo x > src/auth/a'
         (cd src/auth; echo x > a)
         apply_patch <<'P'\n*** Begin Patch\n*** Update File: src/auth/login.py\n*** End Patch\nP
         git checkout HEAD~1 -- src/auth/login.py
-        curl -o infra/x.tf https://e.example/x
         find src -name '*.py' -exec sed -i s/a/b/ {} +
-        tar xf a.tar
     """,
     WARN: "echo x > src/a.py\nrm src/a.py\ncp a src/b.py\nmkdir d && echo > d/x\n(cd src/auth); echo x > a",
     "": r"""
@@ -460,14 +456,15 @@ KEPT = r"""
     echo x > short/D002-new.md
     echo x > other.md
     truncate -s0 RECORD
+    python3 -c "open('RECORD', 'w').write('x')"
+    python3 - <<'E'\nwith open("RECORD", mode="a") as file:\n    file.write("x")\nE
+    find ROOT/content/anchors -name '*.md' -delete
     d=ROOT/content; echo x > $d/anchors/a.md
-    find ROOT/content -name '*.md' -delete
     ls ROOT/content/anchors/* | xargs sed -i s/a/b/
     echo x > $(echo ROOT/content)/anchors/a.md
     echo x > $UNSET/content/anchors/D001.md
     patch RECORD < a.patch
     echo x > ROOT/.kb/proposals/a.json
-    for f in ROOT/content/anchors/*; do echo > $f; done
     echo x > memory-bank/new.md
     echo x > MEMORY-BANK/x.md
     cat a | sponge memory-bank/details/patterns.md
@@ -478,18 +475,15 @@ KEPT = r"""
     sudo -E rm RECORD
     sudo -n -u root rm RECORD
     env -i -u HOME A=1 rm RECORD
-    env -S 'rm -f' RECORD
     nice -n 10 rm RECORD
     timeout -k 5 -s KILL 10 rm RECORD
     xargs -0 -n 1 -P 2 rm RECORD
     stdbuf -o L tee RECORD
-    cp -t ROOT/content/anchors/global a b
     git -C ROOT rm -r content
     echo x > short/../new.md
     echo x =>short/new.md
     git -C ROOT clean -fdx
     git -C ROOT clean -d --force -X
-    echo x > $'ROOT/\x63ontent/a\x6echors/a.md'
 """
 FREE = r"""
     git -C ROOT restore --staged RECORD

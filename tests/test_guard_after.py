@@ -145,6 +145,36 @@ def test_records_come_back_whatever_was_done_to_them(blocked: Agent, command: st
     assert len(blocked.branches()) == 1
 
 
+LATER = r"""
+    find content -name 'D*.md' -delete
+    for f in content/anchors/global/D*; do echo x > $f; done
+    env -S 'rm -f' RECORD
+    cp -t content/anchors/global README.md notes.md
+    install -m 644 notes.md RECORD
+    echo x > $'\x63ontent/anchors/global/D009-x.md'
+    dd if=notes.md of=RECORD status=none
+    sort -o RECORD notes.md
+    git archive -o x.tar HEAD; rm RECORD.bak; printf x | dd of=RECORD; tar xf x.tar README.md
+    a=(README.md RECORD); sed -i s/PostgreSQL/MySQL/ "${a[@]}"
+    x() { sed -i s/PostgreSQL/MySQL/ $1; }; x RECORD
+    f=${F:-RECORD}; echo x >> ${f%.md}.md
+    export f=RECORD && awk -i inplace '{print "x" $0}' $f || gzip -f $f
+    python3 -c "import pathlib; pathlib.Path('RECORD').write_text('x')"
+    ls content/anchors/*/D* | while read -r f; do echo x > "$f"; done
+"""
+
+
+def test_what_the_reader_of_commands_passes_over_is_found_after(blocked: Agent) -> None:
+    before, path = blocked.text(), str(blocked.record.relative_to(blocked.folder))
+    passed = [row.strip().replace("RECORD", path) for row in LATER.strip().splitlines()]
+    for command in passed:
+        blocked.hook("PreToolUse", command)
+        blocked.run(command)
+        assert "put back" in blocked.hook("PostToolUse", command).context, command
+        assert blocked.text() == before, command
+    assert len(blocked.branches()) == len(passed)
+
+
 REWRITE = "git filter-branch -f --tree-filter 'sed -i s/PostgreSQL/MySQL/ cont*/*/*/*.md' HEAD~1..HEAD"
 
 
@@ -333,7 +363,10 @@ def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> No
 @pytest.mark.parametrize("mode", ["warn", "block"])
 @pytest.mark.parametrize(
     "command",
-    ["python3 - <<E\nopen('kb.toml', 'a').write('guard = \"off\"')\nE", "python3 -c \"open('risk' + '.yaml','w')\""],
+    [
+        "python3 - <<E\nopen('kb' + '.toml', 'a').write('guard = \"off\"')\nE",
+        "python3 -c \"open('risk' + '.yaml','w')\"",
+    ],
 )
 def test_settings_are_put_back_however_they_were_changed(shop: Agent, tmp_path: Path, mode: str, command: str) -> None:
     agent = agent_in(shop, tmp_path / "shop", mode)

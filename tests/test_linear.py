@@ -13,9 +13,8 @@ BOUNDED = {
     "kb.exchange.adr._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
     "kb.front._COMMENT": "matched once behind the colon of a row, and once behind its value",
     "kb.jsontext._REST_OF_LINE": "matched once behind a value",
-    "kb.guarding.shell._OUT": "matched where a word of a command begins",
-    "kb.guarding.shell._DUPLICATED": "matched where a word of a command begins",
-    "kb.guarding.shell._HERE": "matched where a word of a command begins",
+    "kb.guarding.shell._TOKEN": "matched where a token begins, which it takes whole",
+    "kb.guarding.shell._QUOTED": "matched where a token begins, which it takes whole",
 }
 """Pattern → why its text is short, or it is run at one place alone."""
 

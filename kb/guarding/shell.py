@@ -1,12 +1,11 @@
 """Read a shell command: the simple commands in it, what they are given, and where their output goes.
 
-Not a shell: what is only known when it runs (`$(…)`, a variable nobody has set) is `UNKNOWN` in a word. It is read for
-what it may touch, so that a quote, a `cd` or a variable does not hide a path.
+Not a shell, and not meant to become one: it finds what a person would see at a glance, through quotes, `cd` and
+variables. What is only known when it runs is `UNKNOWN`; what really changed is looked at after the call.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from kb.patterns import DOTALL, regex
@@ -21,15 +20,19 @@ _LONGEST = 8_000
 _MANY = 2_000
 """Simple commands that are looked at."""
 _DEEP = 8
-_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
-_KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "(", ")", "time", "fi",
-                       "done", "coproc", "exec", "command", "builtin", "nohup", "setsid", "function"})  # fmt: skip
-_ENDS = ("&&", "||", ";;", ";", "\n", "&", "|&", "|", "(", ")")
-_OUT = regex(r"(?:\d*|&)>(?:>|\||&(?!\d|-))?")
-_DUPLICATED = regex(r"\d*[<>]&(?:\d+|-)")
-_SPELLED = regex(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|([\s\S]))")
-_HERE = regex(r"\d*<<(-?)[ \t]*(\\?)(['\"]?)([^\s'\"<>|;&()]+)\3")
+_KEYWORDS = frozenset(["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "fi", "done",
+                       "exec", "command", "builtin", "nohup", "setsid"])  # fmt: skip
+_EXPANDED = r"(?P<inside>\$\(|`%s)|(?P<variable>\$(?:\{[^}]{0,80}\}?|[A-Za-z_][A-Za-z0-9_]*|[@*#?!0-9-]))"
+_TOKEN = regex(
+    r"(?P<nothing>\\\n|\$(?=\")|(?<![^\s;&|()])#[^\n]*)|(?P<gap>[ \t\r]+|\d?[<>]&[\d-])|(?P<single>'[^']*'?)"
+    r"|(?P<spelled>\$'(?:[^'\\]|\\[\s\S])*'?)"
+    r"|(?P<double>\")|(?P<here>\d?<<-?[ \t]*[\\'\"]?(?P<mark>[\w.-]+)['\"]?)|" + _EXPANDED % r"|[<>]\("
+    + r"|(?P<into>(?:\d|&)?>[>|&]?)|(?P<given>\d?<<<)|(?P<source>\d?<>?)|(?P<end>&&|\|\||;;|\|&|[;\n&|()])"
+    r"|(?P<escaped>\\[\s\S]?)|(?P<run>[^\s\d'\"\\$`<>|&;()#]+|[\s\S])"
+)  # fmt: skip
+_QUOTED = regex(_EXPANDED % "" + r"|(?P<escaped>\\[\"\\$`\n])|(?P<run>[^\"\\$`]+|[\s\S])")
+_BRACKET = regex(r"\\[\s\S]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|[()`]")
 
 
 class Command(NamedTuple):
@@ -50,9 +53,7 @@ class Command(NamedTuple):
 
 def commands(text: str, known: Mapping[str, str] | None = None) -> list[Command]:
     """Return the simple commands in *text*; *known* are variables and their values."""
-    reader = _Reader(dict(known or {}), "", 0)
-    reader.read(text[:MOST])
-    return reader.found
+    return _Reader(dict(known or {}), "", 0).read(text[:MOST])
 
 
 class _Reader:
@@ -61,54 +62,66 @@ class _Reader:
     def __init__(self, known: dict[str, str], folder: str, depth: int) -> None:
         self.known, self.folder, self.depth = known, folder, depth
         self.found: list[Command] = []
+        self.word: str | None = None
+        self.heres: list[str] = []
+        self.before: tuple[str, ...] = ()
+        self.outside: list[str] = []
         self._clear()
-        self._before: tuple[str, ...] = ()
-        self._outside: list[str] = []
 
     def _clear(self) -> None:
         self.words: list[str] = []
-        self.writes: list[str] = []
-        self.inputs: list[str] = []
-        self.given = ""
-        self.word: str | None = None
+        self.files: dict[str, list[str]] = {"into": [], "source": [], "given": []}
         self.target = ""
 
-    def read(self, text: str) -> None:
-        """Read *text* to its end."""
+    def read(self, text: str) -> list[Command]:
+        """Return the simple commands in *text*."""
         at = 0
-        self._heres: list[str] = []
         while at < len(text) and len(self.found) < _MANY:
-            at = self._step(text, at)
+            found = _TOKEN.match(text, at)
+            assert found
+            kind, token, at = found.lastgroup or "", found.group(), found.end()
+            if kind in ("gap", "here", *self.files):
+                self._close()
+            if kind == "here":
+                self.heres.append(found["mark"])
+            elif kind in self.files:
+                self.target = kind
+            elif kind == "single":
+                self._add(token[1:].removesuffix("'"))
+            elif kind == "spelled":
+                self._add(token[2:].removesuffix("'").replace("\\n", "\n"))
+            elif kind == "double":
+                at = self._quoted(text, at)
+            elif kind == "end":
+                self._end(token)
+                at = self._behind(text, at) if token == "\n" else at
+            else:
+                at = self._take(kind, token, text, at)
         self._end("")
+        return self.found
 
-    def _step(self, text: str, at: int) -> int:
-        """Take what stands at *at* and return where the next thing stands."""
-        sign = text[at]
-        if sign in " \t\r":
-            self._close()
-            return at + 1
-        if sign == "#" and self.word is None:
-            end = text.find("\n", at)
-            return len(text) if end < 0 else end
-        if sign == "\\":
-            if text[at + 1 : at + 2] != "\n":
-                self._add(text[at + 1 : at + 2])
-            return at + 2
-        if sign in "'\"":
-            return self._quoted(text, at)
-        if text.startswith("$'", at):
-            return self._spelled(text, at + 2)
-        if sign == "$" or sign == "`":
-            return self._expanded(text, at)
-        if sign in "<>" or (sign in "&0123456789" and self.word is None and _OUT.match(text, at)):
-            return self._redirected(text, at)
-        if self.word is None and (here := _HERE.match(text, at)):
-            return self._here(here)
-        for mark in _ENDS:
-            if text.startswith(mark, at):
-                self._end(mark)
-                return self._behind(text, at + len(mark)) if mark == "\n" else at + len(mark)
-        self._add(sign)
+    def _take(self, kind: str, token: str, text: str, at: int) -> int:
+        """Take what means the same within quotes and without, and return where the next thing stands."""
+        if kind == "run":
+            self._add(token)
+        elif kind == "escaped":
+            self._add(token[1:].replace("\n", ""))
+        elif kind == "variable":
+            self._add(self.known.get(token.strip("${}"), UNKNOWN))
+        elif kind == "inside":
+            end = _closing(text, at, "`" if token == "`" else ")")
+            self._add(UNKNOWN)
+            if self.depth < _DEEP:
+                self.found += _Reader(dict(self.known), self.folder, self.depth + 1).read(text[at:end])
+            return end + 1
+        return at
+
+    def _quoted(self, text: str, at: int) -> int:
+        self._add("")
+        while at < len(text) and text[at] != '"':
+            found = _QUOTED.match(text, at)
+            assert found
+            at = self._take(found.lastgroup or "", found.group(), text, found.end())
         return at + 1
 
     def _add(self, piece: str) -> None:
@@ -120,136 +133,36 @@ class _Reader:
         if self.word is None:
             return
         word, self.word = self.word, None
-        if self.target == ">":
-            self.writes.append(word)
-        elif self.target == "<":
-            self.inputs.append(word)
-        elif self.target == "<<<":
-            self.given = word
+        if self.target:
+            self.files[self.target].append(word)
         elif not self.words and (assigned := _ASSIGNED.fullmatch(word)):
             self.known[assigned.group(1)] = assigned.group(2)
-        elif not (not self.words and word in _KEYWORDS):
+        elif self.words or word not in _KEYWORDS:
             self.words.append(word)
         self.target = ""
 
-    def _end(self, by: str) -> None:
-        """End the command that is being read."""
+    def _end(self, mark: str) -> None:
+        """End the command that is being read, by *mark*."""
         self._close()
-        words = tuple(self.words)
-        if words[:1] in (("for",), ("select",)) and len(words) > 3:
-            self.known[words[1]] = words[3]
-            words = ()
-        elif words[:1] in (("export",), ("local",), ("declare",), ("readonly",)):
-            for word in words[1:]:
-                if assigned := _ASSIGNED.fullmatch(word):
-                    self.known[assigned.group(1)] = assigned.group(2)
-        if words or self.writes or self.inputs:
-            self.found.append(Command(words, self.folder, tuple(self.writes), tuple(self.inputs), self.given,
-                                      self._before))  # fmt: skip
+        words, files = tuple(self.words), self.files
+        if words or files["into"] or files["source"]:
+            self.found.append(Command(words, self.folder, tuple(files["into"]), tuple(files["source"]),
+                                      "\n".join(files["given"]), self.before))  # fmt: skip
         if words[:1] in (("cd",), ("pushd",)):
             named = [word for word in words[1:] if not word.startswith("-")]
-            self.folder = _joined(self.folder, named[0] if named else self.known.get("HOME", UNKNOWN))
-        if by == "(":
-            self._outside.append(self.folder)
-        elif by == ")" and self._outside:
-            self.folder = self._outside.pop()
-        if by in ("|", "|&"):
-            self._before = (*self._before, *words)
-        elif words:
-            self._before = ()
+            path = named[0] if named else self.known.get("HOME", UNKNOWN)
+            is_whole = path.startswith(("/", "~", UNKNOWN)) or not self.folder
+            self.folder = path if is_whole else f"{self.folder}/{path}"
+        if mark == "(":
+            self.outside.append(self.folder)
+        elif mark == ")" and self.outside:
+            self.folder = self.outside.pop()
+        self.before = (*self.before, *words) if mark in ("|", "|&") else () if words else self.before
         self._clear()
-
-    def _quoted(self, text: str, at: int) -> int:
-        mark = text[at]
-        self._add("")
-        at += 1
-        while at < len(text) and text[at] != mark:
-            if mark == '"' and text[at] == "\\" and text[at + 1 : at + 2] in ('"', "\\", "$", "`", "\n"):
-                self._add(text[at + 1] if text[at + 1] != "\n" else "")
-                at += 2
-            elif mark == '"' and text[at] in "$`":
-                at = self._expanded(text, at)
-            else:
-                self._add(text[at])
-                at += 1
-        return at + 1
-
-    def _spelled(self, text: str, at: int) -> int:
-        """Take what stands in `$'…'`, where characters may be told by their numbers."""
-        end = at
-        while end < len(text) and text[end] != "'":
-            end += 2 if text[end] == "\\" else 1
-        self._add(_SPELLED.sub(_character, text[at:end]))
-        return end + 1
-
-    def _expanded(self, text: str, at: int) -> int:
-        """Take a `$` or a backtick: a variable that is known, or something unknown; commands inside are read."""
-        if text[at] == "`":
-            return self._inside(text, at + 1, _closing(text, at + 1, "`"))
-        if text.startswith("$((", at):
-            self._add(UNKNOWN)
-            return _closing(text, at + 2, ")") + 1
-        if text.startswith("$(", at):
-            return self._inside(text, at + 2, _closing(text, at + 2, ")"))
-        if text.startswith("$'", at) or text.startswith('$"', at):
-            return at + 1
-        if text.startswith("${", at):
-            end = _closing(text, at + 2, "}")
-            self._add(self._value(text[at + 2 : end]))
-            return end + 1
-        if name := _NAME.match(text, at + 1):
-            self._add(self.known.get(name.group(), UNKNOWN))
-            return name.end()
-        self._add(UNKNOWN if text[at + 1 : at + 2] in "@*#?-!0123456789" else "$")
-        return at + 2 if text[at + 1 : at + 2] in "@*#?-!0123456789" else at + 1
-
-    def _value(self, inside: str) -> str:
-        name = _NAME.match(inside)
-        if not name:
-            return UNKNOWN
-        if name.group() in self.known and name.end() == len(inside):
-            return self.known[name.group()]
-        rest = inside[name.end() :]
-        default = rest[2:] if rest[:2] in (":-", ":=") else ""
-        return self.known.get(name.group(), default or UNKNOWN) if default else UNKNOWN
-
-    def _inside(self, text: str, start: int, end: int) -> int:
-        """Read the commands between *start* and *end*: what they print is not known."""
-        self._add(UNKNOWN)
-        if self.depth < _DEEP:
-            inner = _Reader(dict(self.known), self.folder, self.depth + 1)
-            inner.read(text[start:end])
-            self.found += inner.found
-            if len(inner.found) == 1 and inner.found[0].words[:1] in (("echo",), ("printf",)) and self.word:
-                self.word = self.word[: -len(UNKNOWN)] + " ".join(inner.found[0].words[1:])
-        return end + 1
-
-    def _redirected(self, text: str, at: int) -> int:
-        if double := _DUPLICATED.match(text, at):
-            self._close()
-            return double.end()
-        if text[at + 1 : at + 2] == "(" and text[at] in "<>":
-            return self._inside(text, at + 2, _closing(text, at + 2, ")"))
-        if self.word is not None and not self.word.isdigit():
-            self._close()
-        self.word = None
-        if text.startswith("<<<", at):
-            self.target = "<<<"
-            return at + 3
-        if here := _HERE.match(text, at):
-            return self._here(here)
-        out = _OUT.match(text, at)
-        self.target = ">" if out else "<"
-        return out.end() if out else at + (2 if text.startswith("<>", at) else 1)
-
-    def _here(self, here: re.Match[str]) -> int:
-        self._close()
-        self._heres.append(here.group(4))
-        return here.end()
 
     def _behind(self, text: str, at: int) -> int:
         """Take the here-documents that begin at *at*, and return what stands behind them."""
-        for mark in self._heres:
+        for mark in self.heres:
             rows = []
             while at < len(text):
                 end = text.find("\n", at)
@@ -259,40 +172,16 @@ class _Reader:
                 rows.append(row)
             if self.found:
                 self.found[-1] = self.found[-1]._replace(given="\n".join(rows))
-        self._heres = []
+        self.heres = []
         return at
-
-
-def _character(spelled: re.Match[str]) -> str:
-    *hexadecimal, octal, sign = spelled.groups()
-    if sign:
-        return {"n": "\n", "r": "\r", "t": "\t"}.get(sign, sign)
-    number = int(octal, 8) if octal else int(next(filter(None, hexadecimal)), 16)
-    return chr(number) if number < 0x110000 else UNKNOWN
 
 
 def _closing(text: str, at: int, mark: str) -> int:
     """Return where the bracket or backtick *mark* closes what is open at *at*; the end of *text* where it does not."""
-    opening = {")": "(", "}": "{"}.get(mark, "")
-    depth, quote = 0, ""
-    while at < len(text):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-        elif quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"" and mark != "`":
-            quote = sign
-        elif sign == mark and not depth:
-            return at
-        elif sign == mark:
-            depth -= 1
-        elif sign == opening:
-            depth += 1
-        at += 1
+    depth = 0
+    for found in _BRACKET.finditer(text, at):
+        sign = found.group()
+        if sign == mark and (mark == "`" or not depth):
+            return found.start()
+        depth += {"(": 1, ")": -1}.get(sign, 0)
     return len(text)
-
-
-def _joined(folder: str, path: str) -> str:
-    """Return *path* as seen from *folder*."""
-    return path if path.startswith(("/", "~", UNKNOWN)) or not folder else f"{folder}/{path}"

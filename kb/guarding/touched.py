@@ -20,8 +20,6 @@ class Place(NamedTuple):
     """What it is relative to, as a shell's `cd` said; "" for the folder of the call."""
     whole: bool = False
     """Whether all that stands below it is meant, where it is a folder."""
-    some: bool = False
-    """Whether a filter says which of what stands below it is meant: then nothing is said of a folder above records."""
     brought: str = ""
     """The name of what comes into it, where it is a folder."""
 
@@ -33,8 +31,6 @@ class Call(NamedTuple):
     writes: tuple[Place, ...] = ()
     asked: tuple[str, ...] = ()
     """The commands or tools of kb by which it asks for records."""
-    patches: tuple[Place, ...] = ()
-    """Files that hold patches to be applied: what they name is written."""
     forges: str = ""
     """What in it passes for a person's word, as it stands there."""
     decides: str = ""
@@ -61,7 +57,6 @@ def together(calls: list[Call]) -> Call:
         tuple(dict.fromkeys(place for call in calls for place in call.reads)),
         tuple(dict.fromkeys(place for call in calls for place in call.writes)),
         tuple(dict.fromkeys(word for call in calls for word in call.asked)),
-        tuple(dict.fromkeys(place for call in calls for place in call.patches)),
         next((call.forges for call in calls if call.forges), ""),
         next((call.decides for call in calls if call.decides), ""),
         any(call.many for call in calls),

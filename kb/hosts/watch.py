@@ -25,8 +25,8 @@ _PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "di
 _PLAIN_OUT = regex(r"\d?>&\d|(?:\d|&)?>>?\s*/dev/(?:null|stderr|stdout)\b")
 _BUSY = regex(
     r">|\bkb\b|kb-hook|kb\.hosts|mb\s*[:：]|memory.?bank|anchors|content|\.kb\b|\bcd\b|\$\(|`|proposal|"
-    r"\b(?:tee|sed|perl|ruby|awk|patch|apply_?patch|apply|mv|cp|rm|rmdir|dd|ln|install|truncate|touch|shred|unlink|rsync|"
-    r"xargs|eval|sponge|ed|ex|vim?|nano|tar|unzip|curl|wget|checkout|restore|find|parallel|script|sort|"
+    r"\b(?:tee|sed|perl|ruby|patch|apply_?patch|apply|mv|cp|rm|rmdir|ln|truncate|touch|shred|unlink|rsync|xargs|eval|"
+    r"sponge|ed|ex|vim?|nano|checkout|restore|find|parallel|script|"
     r"git\s+am|git\s[^|;&\n]{0,80}\bclean)\b|"
     r"\b(?:python|node|deno|bun|php|lua)[\d.]*\s+(?:-\s*$|-[ceE]|--eval|-\s)|\b(?:ba|z|da|k)?sh\s+-\w*c|<<|\|\s*(?:ba|z)?sh\b",
     re.IGNORECASE | re.MULTILINE,

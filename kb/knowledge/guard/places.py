@@ -132,11 +132,10 @@ def _above(pattern: str) -> str:
     return pattern.partition("**")[0].rpartition("/")[0] or "/"
 
 
-def whose(path: str, ground: Grounds, *, whole: bool = False, some: bool = False) -> str:
+def whose(path: str, ground: Grounds, *, whole: bool = False) -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
-    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant,
-    *some*: what a filter lets through of it, so that a folder above the records says nothing.
+    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
     """
     if "**" in path and not os.path.lexists(path):
         path, whole = _above(path), False
@@ -144,8 +143,7 @@ def whose(path: str, ground: Grounds, *, whole: bool = False, some: bool = False
     itself = os.path.join(real_path(folder), name if name not in (".", "..") else "")
     for real in {real_path(path), itself}:
         for top, what in ground.kept:
-            is_named = not some or inside(real, os.path.join(ground.root, CONTENT))
-            below = whole and is_named and os.path.isdir(real) and inside(top, real)
+            below = whole and os.path.isdir(real) and inside(top, real)
             if inside(real, top) or below:
                 return what
         if BANK in real.casefold().split("/") and _has_bank(real):

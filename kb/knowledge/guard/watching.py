@@ -11,7 +11,7 @@ from kb.guarding import guard
 from kb.guarding.calls import touched
 from kb.guarding.risk import FILE as RISK_FILE
 from kb.guarding.risk import HIGH, PATTERNS, Level, Risk, level, text_of
-from kb.guarding.touched import Call, Place, patched
+from kb.guarding.touched import Call
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
 from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, real_path, whose
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from kb.knowledge import KnowledgeBase
 
-_LARGEST = 2_000_000
-"""Bytes of a patch that are read."""
 _ASKED_ABOUT = 20
 """Paths of one call for which constraints are looked up."""
 
@@ -48,7 +46,6 @@ def ruled(kb: KnowledgeBase, seen: Seen) -> Decision:
     """Return what the guard says to the call *seen*, and remember what it reads of the memory."""
     call = touched(seen.tool, seen.given, _variables(kb, seen))
     ground = grounds(kb, seen.folder)
-    call = _with_patches(call, ground)
     log = Log(kb, seen.session)
     if seen.prompt and not log.is_prompt(seen.prompt):
         log.begin(seen.prompt)
@@ -68,20 +65,6 @@ def ruled(kb: KnowledgeBase, seen: Seen) -> Decision:
 def _variables(kb: KnowledgeBase, seen: Seen) -> dict[str, str]:
     known = {name: value for name in ("HOME", "USER", "TMPDIR", "KB_HOME") if (value := kb.environment.get(name))}
     return {**known, "PWD": seen.folder or kb.root}
-
-
-def _with_patches(call: Call, ground: Grounds) -> Call:
-    """Return *call* with the files that its patches name."""
-    found: list[Place] = []
-    for place in call.patches:
-        for path in meant(place, ground):
-            try:
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    found += [Place(name, place.folder) for name in patched(file.read(_LARGEST))]
-            except (OSError, ValueError):
-                continue
-    more = bool(call.patches) and not found
-    return call._replace(writes=tuple(dict.fromkeys((*call.writes, *found))), many=call.many or more)
 
 
 # -- what was read -----------------------------------------------------------------------------------
@@ -185,7 +168,7 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
         if is_telling(place) and not is_free:
             return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
         for path in meant(place, ground):
-            what = whose(path, ground, whole=place.whole, some=place.some)
+            what = whose(path, ground, whole=place.whole)
             if what and not (is_free and what != "state"):
                 return guard.kept(_short(path, ground), what).in_language(language)
             if not what and not is_free and changes_block(path, seen.tool, seen.given):
