@@ -422,6 +422,25 @@ def test_a_busy_repository_gets_the_session_later(host: Host, tmp_path: Path, ma
     assert git(host.root, "status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("word", ["pre-compact", "stop"])
+def test_a_commit_that_cannot_be_signed_stops_no_event(host: Host, tmp_path: Path, word: str, language: str) -> None:
+    """The session is kept, the next step is named, and it lands once the signing works."""
+    (host.root / "kb.toml").write_text(f'language = "{language}"\n')
+    git(host.root, "commit", "-qam", "Choose a language")
+    for key, value in (("commit.gpgsign", "true"), ("gpg.program", "false")):
+        git(host.root, "config", "--global", key, value)
+    path = transcript(tmp_path / "t.jsonl", ZH)
+    told = host.send(word, "s1", path)
+    assert told.code == 0 and "gpg.program" in told.output["systemMessage"]
+    assert ("下一次" if language == "zh" else "lands with the next call") in told.output["systemMessage"]
+    assert host.kb().records() == [] and len(host.kb().state.spooled()) == 1
+    for key in ("commit.gpgsign", "gpg.program"):
+        git(host.root, "config", "--global", "--unset", key)
+    host.send("session-start", "s2", source="startup")
+    assert len(host.kb().records()) == 1 and host.kb().state.spooled() == []
+
+
 @pytest.mark.parametrize("where", [0, 4000])
 def test_a_damaged_index_loses_nothing(host: Host, tmp_path: Path, where: int) -> None:
     host.send("pre-compact", "s0", transcript(tmp_path / "a.jsonl", EN))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.decision import ASK, DENY, Decision, joined
-from kb.errors import BadInput, IndexFailed, KbError
+from kb.errors import BadInput, GitFailed, IndexFailed, KbError
 from kb.hosts.compared import compared
 from kb.hosts.deadline import Late
 from kb.hosts.quick import SPAWNS
@@ -24,6 +24,7 @@ from kb.words import say
 if TYPE_CHECKING:
     from typing import Any
 
+    from kb.knowledge.session.keeping import Saved
     from kb.knowledge.session.lights import Lit
 
 _MEASURED = frozenset({"context_usage_percent", "context_tokens"})
@@ -183,7 +184,8 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
         return Decision()
     is_archived = "red" in put_out(kb, _text(payload, "session_id"))
     saved = kb.save_session(path, archive=not is_archived, **_session(payload)._asdict())
-    return Decision(context=saved.compact, message=report(kb, saved.verdicts, _text(payload, "cwd")))
+    told = (_kept(kb, "PreCompact", saved), report(kb, saved.verdicts, _text(payload, "cwd")))
+    return Decision(context=saved.compact, message="\n".join(filter(None, told)))
 
 
 def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
@@ -200,7 +202,8 @@ def stop(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
     verdicts = saved.verdicts if saved else ()
     lit = None if agent or not usable else _light(kb, payload, heard=False)
     asked = "" if agent else _proposed(kb, payload, verdicts)
-    told = (changed.message, report(kb, verdicts, _text(payload, "cwd")), lit.message if lit else "", asked)
+    kept = _kept(kb, "Stop", saved) if saved else ""
+    told = (changed.message, kept, report(kb, verdicts, _text(payload, "cwd")), lit.message if lit else "", asked)
     return Decision(message="\n".join(filter(None, told)))
 
 
@@ -396,6 +399,17 @@ def report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = "") -> 
             said = say("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=path)
         rows.append(kb.words(said))
     return "\n".join(rows)
+
+
+def _kept(kb: KnowledgeBase, event: str, saved: Saved) -> str:
+    """Return what a person is told of a session that git refused to take, mostly ""; `kb doctor` shows it too.
+
+    The agent goes on, and nothing is lost: this is no reason to answer with a failure.
+    """
+    if not saved.kept:
+        return ""
+    remember_failure(kb.root, event, GitFailed(saved.kept))
+    return failures.safe(f"kb: {saved.kept}")
 
 
 def remember_failure(root: str, event: str, error: BaseException, *, by_host: bool = False) -> None:

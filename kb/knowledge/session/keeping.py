@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.candidate import as_json
 from kb.digest import sha256
-from kb.errors import BadInput, Busy, KbError
+from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.jsonbytes import json_bytes
 from kb.knowledge.answers import consult_proposals, settle_proposals
 from kb.knowledge.names import CONTENT
@@ -57,6 +57,8 @@ class Saved(NamedTuple):
     archive: str
     """The archive's name; "" where there is none."""
     notes: tuple[str, ...]
+    kept: str = ""
+    """Why git refused to take the session, and the next step; "" where it took it. It lands with a later call."""
 
 
 def save(
@@ -140,10 +142,10 @@ class _Saving:
         self._show(lasting, passing)
         try:
             verdicts = self._write(lasting, passing)
-        except Busy as busy:
+        except (Busy, GitFailed) as trouble:
             if self.landing:
                 raise
-            return self._later(busy, lasting, notes)
+            return self._later(trouble, lasting, notes)
         self.new = list(map(Row, lasting, verdicts))
         settle_proposals(self.kb, self.new)
         self.rows += self.new
@@ -256,17 +258,23 @@ class _Saving:
             self.notes.append(self.kb.words(stays))
         return files
 
-    def _later(self, busy: Busy, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
-        """Leave the work to the next call that finds the repository free."""
+    def _later(self, trouble: Busy | GitFailed, lasting: Sequence[Candidate], notes: Sequence[str]) -> Saved:
+        """Leave the work to the next call that can commit it.
+
+        Who is busy will be done by then; what git refuses ("failed to sign") a person has to mend, so it is told.
+        """
         words = self.kb.words
-        reasons = (*notes, words(busy.message), words(say("the session is kept and lands with the next call")))
+        stays = words(say("the session is kept and lands with the next call"))
+        problem, way_out = words(trouble.message), words(trouble.hint)
+        kept = f"{problem}; {stays}" + (f"\n→ {way_out}" if way_out else "") if isinstance(trouble, GitFailed) else ""
+        reasons = (*notes, problem, stays)
         if not self.job.agent:
             running.leave(self.kb.state, self.job, self.kb.now())
             running.done(self.kb, self.job.session)
-            return self._saved((), (), *reasons)
-        verdicts = spool(self.kb, lasting, self.job.folder, busy) if lasting else []
+            return self._saved((), (), *reasons)._replace(kept=kept)
+        verdicts = spool(self.kb, lasting, self.job.folder, trouble) if lasting else []
         self._move_cursor()
-        return self._saved(lasting, verdicts, *reasons)
+        return self._saved(lasting, verdicts, *reasons)._replace(kept=kept)
 
     def _move_cursor(self) -> None:
         cursor = {
