@@ -168,6 +168,7 @@ RULES: dict[str, str] = {
     ),
     "repeated: seen in {count} sessions": "重复出现：见于 {count} 个会话",
     "repeated: seen at least {count} times": "重复出现：至少 {count} 次",
+    "updates [{id}], which has passed the gate": "更新已过门槛的 [{id}]",
     "large impact: {area}": "影响大：{area}",
     "large impact: {area} (“{word}”)": "影响大：{area}（“{word}”）",
     "large impact: callers depend on “{signature}”": "影响大：调用方依赖“{signature}”",

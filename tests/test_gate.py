@@ -330,3 +330,15 @@ def test_tokens_of_a_model_are_no_secret_ones(title: str) -> None:
 )
 def test_an_interface_with_a_signature_is_one_that_callers_depend_on(kind: str, title: str, admitted: bool) -> None:
     assert admission(Candidate(kind, title), 1, CONFIG).admitted is admitted
+
+
+def test_an_update_is_no_repetition() -> None:
+    """What completes a record needs no other ground than the record; three times no keeps it out as ever."""
+    update = Candidate("decision", "Paint the settings button blue", verification="Look at it.", updates="D001")
+    answer = admission(update, 1, Config())
+    assert answer.admitted and [str(ground) for ground in answer.grounds] == [
+        "updates [D001], which has passed the gate"
+    ]
+    assert answer.grounds[0].in_language("zh") == "更新已过门槛的 [D001]"
+    no = update._replace(affects_future=False, reference_value=False, prevents_repeat=False)
+    assert not admission(no, 1, Config()).admitted

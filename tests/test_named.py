@@ -157,3 +157,22 @@ def test_the_page_of_a_record_names_it_for_anybody(world: World) -> None:
     found = library(world.kb.records())
     assert {found.name_of(record) for record in found.records} == {"global:D001", "api:D001", "pay:D001"}
     assert library([world.record(GLOBAL)]).name_of(world.record(GLOBAL)) == "D001"
+
+
+def test_a_citation_is_told_once_however_often_it_stands_there(world: World) -> None:
+    why = "It follows [D001].\n\nAs [D001] says, 见 [D001]。"
+    world.kb.write([decision(8, why=why)], folder=str(world.folders["api"]))
+    assert world.run("api", "refs", "D002").out.count("[D001]") == 1
+    assert world.run("api", "refs", "D001").out.count("[D002]") == 1
+    lines = [link["line"] for link in json.loads(world.run("api", "refs", "D002", "--json").out)]
+    assert len(lines) == len(set(lines)) >= 2, "a program is told each line"
+
+
+@pytest.mark.parametrize("place", ["api", "global"])
+def test_the_page_of_a_check_names_records_for_whoever_reads_it(world: World, place: str) -> None:
+    """Three records are D001; the page is read as a comment, by nobody who stands in a project."""
+    for record in world.kb.records():
+        path = world.root / record.path
+        path.write_text(path.read_text().replace("\nBecause", "\n[D404]\nBecause") + "\n[D404]\n")
+    page = world.run(place, "check", "--format", "markdown").out
+    assert {"global:D001", "api:D001", "pay:D001"} <= set(re.findall(r"\*\*([\w:]+)\*\*", page))

@@ -65,7 +65,8 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
     from kb.knowledge.write.beside import tell_kept_work
     from kb.knowledge.write.dropped import tell_put_back
 
-    found, records = checked(kb, fix=fix, below=below)
+    reader = "" if form == "markdown" else None  # who reads the page stands anywhere
+    found, records, shared = checked(kb, fix=fix, below=below, reader=reader)
     found = [*found, *those(_stale_layout(kb), below)]
     language = kb.config.language
     if form == "json":
@@ -75,7 +76,7 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
     elif form == "markdown":
         from kb.cli import comment
 
-        click.echo(comment.found(found, kb.config.name, language), nl=False)
+        click.echo(comment.found(found, kb.config.name, language, shared), nl=False)
     else:
         click.echo(report.as_text(found, language), nl=False)
         click.echo(report.summary(found, language, records), err=True)

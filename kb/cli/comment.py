@@ -55,9 +55,9 @@ def compared(comparison: Comparison, name: str, language: str, ink: Ink) -> str:
     return head + fitted(parts, ink.limit - len(head) - len(tail), page.more) + tail
 
 
-def found(findings: Sequence[Finding], name: str, language: str) -> str:
-    """Return the page about the *findings* of a whole check, as markdown."""
-    page = _Page(language, MARKDOWN, "")
+def found(findings: Sequence[Finding], name: str, language: str, shared: frozenset[str] = frozenset()) -> str:
+    """Return the page about the *findings* of a whole check, as markdown; *shared* are the ids that projects have."""
+    page = _Page(language, MARKDOWN, "", shared)
     errors, warnings = page.both(findings)
     parts = [
         page.part(say("Errors"), errors),

@@ -26,7 +26,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
     if as_json:
         print_json(links)
         return
-    for link in links:
+    for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines
         relation = padded(kb.words(_RELATIONS[link.relation]), 11)
         title = link.title or kb.words(say("not found"))
         click.echo(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")

@@ -44,6 +44,8 @@ class Checked(NamedTuple):
 
     findings: list[Finding]
     records: int
+    shared: frozenset[str] = frozenset()
+    """The ids that records of projects have, which name no global record to a reader who stands anywhere."""
 
 
 def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
@@ -64,19 +66,22 @@ def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]
     return for_readers(kb, findings, everything, "")
 
 
-def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> Checked:
-    """Do what `check` does, and count the records."""
+def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = (), reader: str | None = None) -> Checked:
+    """Do what `check` does, and count the records; *reader* is that of `for_readers`."""
     put_back_if_free(kb)
     keep_lost_work(kb)
     looked_at = list(sources(kb))
     everything = _beside_others(kb, looked(kb, looked_at))
     findings = [*found(everything), *staged(kb), *_dropped(kb), *_stale_memory(kb)]
-    findings = those(for_readers(kb, findings, everything), below)
+    findings = those(for_readers(kb, findings, everything, reader), below)
     mended = _still_as_read(kb, looked_at, fixes(findings, looked_at, lambda: ulid(kb.now()))) if fix else {}
     for path, data in mended.items():
         write_whole(os.path.join(kb.root, *path.split("/")), data)
     remember_mended(kb, mended)
-    return checked(kb, below=below) if mended else Checked(findings, len(everything.opened))
+    if mended:
+        return checked(kb, below=below, reader=reader)
+    shared = frozenset(record_id for scope, record_id in everything.known if scope != GLOBAL)
+    return Checked(findings, len(everything.opened), shared)
 
 
 def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:

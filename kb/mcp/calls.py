@@ -172,7 +172,7 @@ def check(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with what is wrong with the records."""
     from kb.knowledge.checkup import checked as looked_at
 
-    found, records = looked_at(kb, below=[path.strip("/") for path in given.get("paths", ())])
+    found, records, _ = looked_at(kb, below=[path.strip("/") for path in given.get("paths", ())])
     findings = [
         {
             "rule": one.rule, "severity": one.severity, "path": handed.passage(one.path), "line": one.line,

@@ -76,6 +76,7 @@ def admission(
         return Admission(False, (), (DECLINED,))
     grounds = (
         *_repeats(sightings, config, in_sessions=in_sessions),
+        *((say("updates [{id}], which has passed the gate", id=candidate.updates),) if candidate.updates else ()),
         *_weighs(candidate, known_modules),
         *_is_reusable(candidate, config.language),
         *_answered_yes(answers),

@@ -63,7 +63,9 @@ def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> C
         parted.base,
         tuple(changes),
         tuple(for_anybody(kb, meaning(changes, lines.merged, kb.config.language), shared)),
-        tuple(checkup.those(checkup.for_readers(kb, [*told, *_untold(findings, told, against)], everything), below)),
+        tuple(
+            checkup.those(checkup.for_readers(kb, [*told, *_untold(findings, told, against)], everything, ""), below)
+        ),
         Counter(finding.severity for finding in others),
         uncommitted=len(revisions.changed(kb, parted.head)),
         branches=tuple(against.branches),

@@ -278,8 +278,11 @@ class Deciding(Writing):
         return near + [record for record in fresh.in_tip(self.kb, self.head.oid) if record.scope in scopes]
 
     def _sightings(self, candidate: Candidate, decision: Decision, held: inbox.Held | None) -> tuple[int, bool]:
-        """Return how often the candidate has been seen, now included, and whether in a session of its own each time."""
-        if decision.step == "merge" and decision.record:
+        """Return how often the candidate has been seen, now included, and whether in a session of its own each time.
+
+        An update is the record's own text made current: that it is like the record is no repetition.
+        """
+        if decision.step == "merge" and decision.record and not candidate.updates:
             record, source = decision.record, merge.source_of(candidate)
             is_new = bool(source) and source not in record.sources
             return record.occurrences + 1, is_new and len(record.sources) == min(record.occurrences, merge.SOURCES)
