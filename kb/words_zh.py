@@ -885,6 +885,10 @@ DOORS: dict[str, str] = {
         "修好 {path}，见：kb check；然后：kb inbox promote {held}"
     ),
     "only a person decides a review": "只有人能定夺评审",
+    "the editor {editor} ended with a failure: nothing was committed": "编辑器 {editor} 异常结束：没有提交任何内容",
+    "edit again: kb edit {id}": "重新编辑：kb edit {id}",
+    "the editor {editor} cannot be started: {problem}": "无法启动编辑器 {editor}：{problem}",
+    "name one that is installed: EDITOR=nano kb edit {id}": "请指定已安装的编辑器：EDITOR=nano kb edit {id}",
     "there is no terminal to edit in, and $EDITOR names no program": "没有终端可供编辑，$EDITOR 也没有指定程序",
     "from a program: kb write --updates {id}; see: kb write --help": (
         "由程序修改：kb write --updates {id}；见：kb write --help"

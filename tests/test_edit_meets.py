@@ -181,6 +181,26 @@ def test_an_editor_that_fails_leaves_what_was_typed(kb: KnowledgeBase, root: Pat
     assert str(kept) in run(root, "doctor").out
 
 
+@pytest.mark.parametrize(
+    ("language", "editor", "words"),
+    [
+        ("en", "no-such-editor", "the editor no-such-editor cannot be started"),
+        ("zh", "no-such-editor", "无法启动编辑器 no-such-editor"),
+        ("en", "false", "the editor false ended with a failure"),
+        ("zh", "false", "编辑器 false 异常结束"),
+    ],
+)
+def test_an_editor_that_does_not_start_is_named_with_the_next_step(
+    kb: KnowledgeBase, root: Path, language: str, editor: str, words: str
+) -> None:
+    one(kb, decision(0))
+    with (root / "kb.toml").open("a") as file:
+        file.write(f'\nlanguage = "{language}"\n')
+    for name in ("EDITOR", "VISUAL"):
+        ran = run(root, "edit", "D001", **{"EDITOR": "", "VISUAL": "", name: editor})
+        assert ran.code == 1 and words in ran.error and "kb edit D001" in ran.error and "Errno" not in ran.error
+
+
 def test_an_editor_that_fails_without_a_change_leaves_nothing(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
     whole(kb)
     assert run(root, "edit", "D001", **editor(tmp_path, "exit 1\n")).code == 1

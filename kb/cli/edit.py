@@ -62,7 +62,7 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, dec
     """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
     base, committed = opened, kb.repository.blob("HEAD", record.path)
     while True:
-        click.edit(filename=draft.path)
+        _open_editor(kb, record, draft.path)
         try:
             text = decode(drafts.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
@@ -76,6 +76,20 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, dec
             if not click.confirm(kb.words(say("edit again?")), default=True, err=True):
                 error.hint = say("what you wrote is kept in {path}", path=draft.path)
                 raise
+
+
+def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
+    """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure."""
+    editor = next((kb.environment[name] for name in ("VISUAL", "EDITOR") if kb.environment.get(name)), "vi")
+    try:
+        click.edit(filename=path)
+    except click.ClickException as error:
+        if not isinstance(error.__cause__, OSError):
+            said = say("the editor {editor} ended with a failure: nothing was committed", editor=editor)
+            raise KbError(said, hint=say("edit again: kb edit {id}", id=record.scoped_id)) from None
+        said = say("the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror)
+        hint = say("name one that is installed: EDITOR=nano kb edit {id}", id=record.scoped_id)
+        raise KbError(said, hint=hint) from None
 
 
 def _show(kb: KnowledgeBase, error: KbError) -> None:
