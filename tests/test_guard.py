@@ -689,6 +689,11 @@ def test_no_call_of_an_agent_passes_for_a_persons_word(table: Work, mode: str) -
         assert made.permission == DENY and "for the person to say" in made.reason, (command, made)
 
 
+def test_the_first_characters_of_a_long_word_are_read(table: Work) -> None:
+    program = "import os\nos.system('kb proposal confirm x')\n" + "pass\n" * 5_000
+    assert table.bash(f'python3 -c "{program}"').permission == DENY
+
+
 DECIDED = r"""
     git merge kb/review/D004-use-mongodb
     git -C ROOT merge --no-ff -m x kb/review/D004-x
@@ -745,8 +750,9 @@ def test_what_takes_effect_for_a_person_is_asked_about_in_any_order_of_words(tab
     "command",
     ["touch " + "{a,b}" * 24, "A=0123456789abcdef; " + "A=$A$A; " * 60 + "sed -i s/a/b/ $A", "> " + "{a,b}" * 40,
      "cat /proc/1/cwd/x; cat /proc/1/root/y", "cat <<E\n" + "x" * 150_000 + "\nE", "a;" * 50_000,
-     "kb.cli proposal " * 6_000, "python3 -c '" + "kb review " * 9_000 + "'"],
-    ids=["braces", "variables", "target", "proc", "heredoc", "commands", "code", "words"],
+     "kb.cli proposal " * 6_000, "python3 -c '" + "kb review " * 9_000 + "'",
+     "find " + "a " * 20_000 + "-exec rm " + "{} " * 20_000, "eval " * 20_000],
+    ids=["braces", "variables", "target", "proc", "heredoc", "commands", "code", "words", "find", "eval"],
 )  # fmt: skip
 def test_no_command_costs_much_to_read_and_a_record_behind_it_is_still_seen(table: Work, command: str) -> None:
     table.mode = "off"

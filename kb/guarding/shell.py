@@ -126,7 +126,7 @@ class _Reader:
 
     def _add(self, piece: str) -> None:
         word = self.word or ""
-        self.word = word + piece if len(word) + len(piece) <= _LONGEST else word
+        self.word = word + piece[: _LONGEST - len(word)]
 
     def _close(self) -> None:
         """End the word that is being read."""
