@@ -15,8 +15,8 @@ from kb.values import NamedTuple
 FOLDER = "guard"
 _FILE = "files"
 _RUNNING, _TURN = "running-", "turn-"
-MOST = 600
-"""Files that one hook looks at: 3 µs each. Where there are more, every call looks at the folders and at a part."""
+MOST = 500
+"""Files that one hook looks at: 3 to 6 µs each. Where there are more, every call looks at the folders and at a part."""
 SETTINGS = "kb.toml\nrisk.yaml"
 """The settings that an agent changes on the word of a person, a file a line."""
 _BLOCK = 65_536

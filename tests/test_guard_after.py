@@ -134,9 +134,8 @@ def test_a_change_is_set_aside_whole_and_the_files_are_as_they_were(blocked: Age
      "for f in $(git ls-files '*.md'); do ln -sf /etc/hostname $f; done", "git ls-files -z '*.md' | xargs -0 gzip",
      REPLACE + " && git commit -qam 'Rename the database'",
      REPLACE + " && git commit -qa --amend --no-edit",
-     "git filter-branch -f --tree-filter 'sed -i s/PostgreSQL/MySQL/ cont*/*/*/*.md' HEAD~1..HEAD",
      "git ls-files '*.md' | xargs sed -i s/PostgreSQL/MySQL/g && git add -A"],
-    ids=["rm", "git rm", "mv", "link", "gzip", "commit", "amend", "rewrite", "stage"],
+    ids=["rm", "git rm", "mv", "link", "gzip", "commit", "amend", "stage"],
 )  # fmt: skip
 def test_records_come_back_whatever_was_done_to_them(blocked: Agent, command: str) -> None:
     before = blocked.text()
@@ -243,10 +242,10 @@ def test_a_secret_stays_off_the_branch_and_the_whole_text_in_the_clone(blocked: 
 
 @pytest.mark.parametrize(
     "command",
-    [REPLACE + " && git commit -qam x", REPLACE + " && git commit -qa --amend --no-edit", REWRITE,
+    [REPLACE + " && git commit -qam x", REPLACE + " && git commit -qa --amend --no-edit",
      "git rm -rq $(ls -d cont*) && git commit -qm x", "cp notes.md $(ls -d cont*)/anchors/new.md && git add . && "
      "git commit -qm x", "git mv $(ls $(ls -d cont*)/*/*/D*) $(ls -d cont*)/anchors/global/D9.md && git commit -qm x"],
-    ids=["commit", "amend", "rewrite", "rm", "new", "mv"],
+    ids=["commit", "amend", "rm", "new", "mv"],
 )  # fmt: skip
 def test_the_command_is_named_that_undoes_what_was_committed(blocked: Agent, command: str) -> None:
     """The files are put back, the commit is not taken back: until it is undone, git shows records as edited."""
