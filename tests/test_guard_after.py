@@ -351,6 +351,50 @@ def test_a_colleagues_commit_by_hand_is_no_change_whatever_way_it_comes(blocked:
     assert "By a colleague" in blocked.text() and not blocked.branches()
 
 
+@pytest.mark.parametrize("by_kb", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    ["git pull -q --rebase THEIRS main", "git pull -q --no-rebase --no-edit THEIRS main",
+     "git fetch -q THEIRS main && git rebase -q --apply FETCH_HEAD",
+     "git fetch -q THEIRS main && git switch -qd FETCH_HEAD && git cherry-pick main"],
+    ids=["rebase", "merge", "apply", "pick"],
+)  # fmt: skip
+def test_two_changes_of_one_record_that_git_brings_together_are_no_change(
+    blocked: Agent, tmp_path: Path, command: str, by_kb: bool
+) -> None:
+    blocked.record.write_text(blocked.text().replace("\n## ", "\n\n\n\n\n## "))
+    git(blocked.folder, "commit", "-qam", "Set blank lines")
+    git(tmp_path, "clone", "-q", str(blocked.folder), "other")
+    path = blocked.record.relative_to(blocked.folder)
+    (tmp_path / "other" / path).write_text(blocked.text().rstrip() + " By a colleague.\n")
+    git(tmp_path / "other", "commit", "-qam", "Add a line", "--date=2020-01-01T00:00:00Z")
+    blocked.record.write_text(blocked.text().replace(" orders\n", " all orders\n", 1))
+    trailer = "\n\nKb-Op: update" if by_kb else ""
+    git(blocked.folder, "commit", "-qam", "Say more" + trailer, "--date=2026-11-20T00:00:00Z")
+    blocked.does("true")
+    assert blocked.does(command.replace("THEIRS", str(tmp_path / "other"))) == Decision()
+    assert "By a colleague" in blocked.text() and " all orders" in blocked.text() and not blocked.branches()
+
+
+def test_a_commit_of_an_agent_that_git_rebases_in_the_same_call_is_its_own(blocked: Agent, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", str(blocked.folder), "other")
+    (tmp_path / "other/new.md").write_text("New\n")
+    git(tmp_path / "other", "add", ".")
+    git(tmp_path / "other", "commit", "-qm", "Add a file")
+    before = blocked.text()
+    command = f"unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE; {REPLACE} && git commit -qam x && git pull -q --rebase "
+    assert "put back" in blocked.does(command + str(tmp_path / "other") + " main").context
+    assert blocked.text() == before and (blocked.folder / "new.md").exists()
+
+
+def test_what_an_agent_puts_into_a_commit_while_git_rebases_is_its_own(blocked: Agent) -> None:
+    before = blocked.text()
+    (blocked.folder / "notes.md").write_text("More\n")
+    git(blocked.folder, "commit", "-qam", "Write more notes", "--date=2026-11-20T00:00:00Z")
+    said = blocked.does(f'git rebase -q --exec "{REPLACE}; git commit -qa --amend --no-edit" HEAD~1')
+    assert "put back" in said.context and blocked.text() == before
+
+
 def test_what_a_person_changes_between_two_calls_is_theirs(blocked: Agent) -> None:
     blocked.does("true")
     blocked.record.write_text(blocked.text() + "\nWritten by a person.\n")

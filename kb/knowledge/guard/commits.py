@@ -16,6 +16,8 @@ _LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-
         "--format=%x01%H %ct %at%x02%(trailers)%x02")  # fmt: skip
 _MOVES = 400
 """Moves of HEAD that are looked at: so many commits no call makes."""
+_BROUGHT = ("rebase", "pull", "cherry-pick")
+"""How git says that it has brought a change to other commits, and maybe put two changes of one file together."""
 
 
 def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], began: int) -> set[tuple[str, str]]:
@@ -29,10 +31,11 @@ def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], 
     words = [*_LOG, now.oid, *([f"^{before}"] if before else []), "--not", "--remotes"]
     start = began // 10**9
     made = list(_commits(kb, [*words, "--", *paths]))
-    by_commit = _made_by_commit(kb, before)
-    fresh = [one for one in made
-             if one.oid in by_commit or (min(one.when, one.written) >= start and not one.is_kbs)]  # fmt: skip
-    older = [one for one in made if one not in fresh and not (one.is_kbs and _was_moved_by_kb(kb))]
+    reasons = _reasons(kb, before)
+    fresh = [one for one in made if reasons.get(one.oid, "").startswith("commit")
+             or (min(one.when, one.written) >= start and not one.is_kbs)]  # fmt: skip
+    older = [one for one in made if one not in fresh and not reasons.get(one.oid, "").startswith(_BROUGHT)
+             and not (one.is_kbs and _was_moved_by_kb(kb))]  # fmt: skip
     if any(one.when < start for one in older):  # of a branch that was there before, or made to look so
         others = [f"--exclude={now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
         alone = {one.oid for one in _commits(kb, [*words, *others, "--", *paths])}
@@ -45,12 +48,12 @@ def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], 
     return {row for one in (*fresh, *older) for row in one.rows}
 
 
-def _made_by_commit(kb: KnowledgeBase, since: str) -> set[str]:
-    """Return the commits that `git commit` has made here, whatever time and trailers they claim, after *since*."""
+def _reasons(kb: KnowledgeBase, since: str) -> dict[str, str]:
+    """Return why HEAD came to each commit after *since*, as its log says, whatever the commit says of itself."""
     listed = kb.repository.git("log", "-g", "-n", str(_MOVES), "--format=%H %gs", "HEAD", check=False)
     rows = [row.partition(" ") for row in listed.decode("utf-8", "replace").splitlines()]
     end = next((at for at, row in enumerate(rows) if row[0] == since), 0)
-    return {oid for oid, _, reason in rows[:end] if reason.startswith("commit")}
+    return {oid: reason for oid, _, reason in rows[:end]}  # of several the first, by which it was made
 
 
 def _was_moved_by_kb(kb: KnowledgeBase) -> bool:
