@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +269,19 @@ def test_undoing_what_was_committed_leaves_a_persons_uncommitted_text(blocked: A
     path = blocked.record.relative_to(blocked.folder)
     assert "by a person" not in git(blocked.folder, "show", f"HEAD:{path}")
     assert git(blocked.folder, "status", "--short", "content") == f" M {path}\n"
+
+
+def test_copies_of_uncommitted_text_that_nothing_needs_go_after_ninety_days(blocked: Agent) -> None:
+    copies = blocked.folder / ".kb/guard/copies"
+    for line in ("First.", "Second."):
+        blocked.record.write_text(blocked.text() + f"\n{line}\n")
+        blocked.does("true")
+    first, second = sorted(copies.iterdir(), key=lambda path: path.stat().st_size)
+    for path in (first, second):
+        os.utime(path, (time.time() - 91 * 86_400,) * 2)
+    blocked.record.write_text(blocked.text() + "\nThird.\n")
+    blocked.does("true")
+    assert not first.exists() and not second.exists() and len(list(copies.iterdir())) == 1
 
 
 def test_what_was_kept_goes_after_ninety_days_when_more_is_kept(blocked: Agent, clock: Clock) -> None:

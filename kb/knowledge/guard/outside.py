@@ -32,7 +32,8 @@ _LARGEST = 8_000_000
 """Bytes of a file of which a copy is kept."""
 _MANY = 400
 """Paths above which git is asked for a whole tree, and not for each."""
-_WEEK = 7 * 86_400
+_DAYS = 90
+"""Days for which a copy is kept that no file needs: what a person has stashed may come back."""
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
@@ -140,6 +141,7 @@ def adopt(kb: KnowledgeBase, seen: Look, changes: Iterable[Change], mark: str = 
         else:
             files[change.path] = _copied(kb, entry, change.data)._replace(mark=mark if mark != GONE else COPIED)
     _save(kb, seen.now._replace(files=files))
+    _forget_old_copies(kb, files)
 
 
 def adopt_all(kb: KnowledgeBase, seen: Look) -> None:
@@ -233,7 +235,7 @@ def _forget_old_copies(kb: KnowledgeBase, files: Mapping[str, Entry]) -> None:
     used = {entry.oid for entry in files.values()}
     with contextlib.suppress(OSError), os.scandir(snapshots.place(kb.root, COPIES)) as entries:
         for entry in entries:
-            if entry.name not in used and kb.now() - entry.stat().st_mtime > _WEEK:
+            if entry.name not in used and kb.now() - entry.stat().st_mtime > _DAYS * 86_400:
                 os.unlink(entry.path)
 
 
