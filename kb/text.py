@@ -131,7 +131,9 @@ def one_line(text: str) -> str:
 
     Half a character (a lone surrogate) becomes U+FFFD.
     """
-    return " ".join(_HALF.sub("\ufffd", _INVISIBLE.sub("", text)).split())
+    if not (text.isascii() and text.isprintable()):  # most lines are, and need no look at their characters
+        text = _HALF.sub("\ufffd", _INVISIBLE.sub("", text))
+    return " ".join(text.split())
 
 
 def clip(text: str, limit: int) -> str:

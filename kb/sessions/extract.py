@@ -145,8 +145,8 @@ def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) ->
         if len(sentence) > _LONGEST or count_characters(outside_code(sentence)) < _SHORTEST:
             continue
         told = _SENTENCE_LABEL.sub("", sentence)
-        candidate = None if is_idle(told) else _from_sentence(told, place.message.origin)
-        if candidate:
+        candidate = _from_sentence(told, place.message.origin)
+        if candidate and not is_idle(told):
             quoted = place.evidence._replace(quote=sentence)
             if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
                 near = paths(place.piece.text, transcript.cwd, known)
@@ -160,9 +160,10 @@ def _from_sentence(sentence: str, origin: str) -> Candidate | None:
         return Candidate(
             "preference", _title(main), decision=plain(main), why=why, affects_future=True, confidence=WISHED
         )
-    if states_a_choice(main) and (why or (origin == HUMAN and states_a_team_choice(main))):
+    counts = bool(why) or origin == HUMAN
+    if counts and states_a_choice(main) and (why or states_a_team_choice(main)):
         kind = "decision"
-    elif states_a_rule(main) and (why or (origin == HUMAN and is_general(main))):
+    elif counts and states_a_rule(main) and (why or is_general(main)):
         kind = "constraint"
     elif origin == AGENT and states_a_solution(sentence):
         kind = "pitfall"

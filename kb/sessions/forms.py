@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.patterns import regex
 from kb.record import Candidate, Record
 from kb.sessions import story
-from kb.sessions.story import prompts_of, task_of, where_it_stands
+from kb.sessions.story import Progress, prompts_of, task_of, where_it_stands
 from kb.sessions.transcript import AGENT, Transcript, said
 from kb.text import clip, count, one_line
 from kb.values import TYPE_CHECKING
@@ -65,14 +65,16 @@ def compact(
     candidates: Sequence[Candidate] = (),
     language: str = "en",
     limit: int = LIMIT,
+    now: Progress | None = None,
 ) -> str:
     """Return the compact form of a session in markdown, never longer than *limit* 字 (from 60 on).
 
+    *now* is `where_it_stands`, where that is known.
     *anchors* are records, or ids, that the session cites. What does not fit is left out by priority: task, constraints,
     decisions, what is under way and open, anchors, what is done; of constraints and decisions the newest are kept.
     Where something was left out, its part says so: a part says “none” only where there is none.
     """
-    now = where_it_stands(transcript)
+    now = now or where_it_stands(transcript)
     reason = _REASON.get(language, _REASON["en"])
     longest = max(limit // _SHARE, 5)
     wanted = {

@@ -92,6 +92,8 @@ def _add(spans: list[_Span], line: str, start: int, gap: bool) -> None:
 
 def without_code(text: str) -> str:
     """Return *text* in equal length with the inside of its code spans blanked, so that patterns see only words."""
+    if "`" not in text:
+        return text
     return _CODE.sub(lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
 
 
@@ -115,7 +117,7 @@ def sentences(text: str) -> Iterator[str]:
 
 def plain(text: str) -> str:
     """Return *text* on one line without markdown's emphasis and the full stop at its end."""
-    line = one_line(re.sub(r"\*\*|__", "", text))
+    line = one_line(re.sub(r"\*\*|__", "", text) if "**" in text or "__" in text else text)
     return line.strip(" \t*").rstrip("。.；;，,：:").strip()
 
 

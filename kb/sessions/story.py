@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from kb.patterns import regex
 from kb.sessions.prose import plain, relative, sentences
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 _MOST = 0.6
 """The share of the words of a step that have to come back where it is done."""
+_MOST_STEPS = 200
+"""Steps still to be done that are gathered, and things done that they are compared with, at most."""
 _CREATED = regex(r"#(\d{1,9})\b")
 _COMMIT = regex(
     r"git commit\b[^\n]{0,400}?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
@@ -143,8 +147,14 @@ def _finished(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
     since = max((number for number, message in enumerate(transcript.messages) if asked(message)), default=0)
     told = [text for message in transcript.messages[since:] if message.origin == AGENT for text in said(message)]
-    rows = (plain(one_line(row)) for text in told[:-4:-1] for row in sentences(text))
+    texts = (text for text in told[:-4:-1] if _may_say(_ALL_DONE, text))
+    rows = (plain(one_line(row)) for text in texts for row in sentences(text))
     return next((row for row in rows if _ALL_DONE.search(row) and 3 < count(row) < 60 and not _NEXT.search(row)), "")
+
+
+def _may_say(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether a sentence of *text* may match *pattern*: most texts need not be cut into sentences for it."""
+    return pattern.search(plain(one_line(text))) is not None
 
 
 def commits(transcript: Transcript) -> list[str]:
@@ -164,7 +174,18 @@ def _latest(transcript: Transcript) -> list[str]:
         return []
     if len(prompts) > 1 and prompts[-1] != task_of(transcript):
         return [one_line(prompts[-1])]
-    return last_words(transcript)[:1]
+    return _last_word(transcript)
+
+
+def _last_word(transcript: Transcript) -> list[str]:
+    """Return the first of the `last_words`: the other sentences of a long text are not looked at for it."""
+    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
+    announced: list[str] = []
+    for row in (row for text in told[-1:] for row in _rows(text) if count(row) > 3):
+        if not _NOISE.search(row):
+            return [row]
+        announced = announced or [row]
+    return announced
 
 
 def last_words(transcript: Transcript, texts: int = 1) -> list[str]:
@@ -191,9 +212,12 @@ def _next_steps(transcript: Transcript) -> Iterator[str]:
     """
     told = [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in said(m)]
     for line, text in told[-2:]:
-        for row in (plain(one_line(sentence)) for sentence in sentences(text)):
-            if _NEXT.search(row) and count(row) < 60 and not _was_done(row, _done_after(transcript, line)):
-                yield row
+        if not _may_say(_NEXT, text):
+            continue
+        rows = (plain(one_line(sentence)) for sentence in sentences(text))
+        steps = list(islice((row for row in rows if _NEXT.search(row) and count(row) < 60), _MOST_STEPS))
+        done = [_telling_terms(row) for row in _done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
+        yield from (row for row in steps if not _was_done(row, done))
     for prompt in prompts_of(transcript)[-1:]:
         if _FAREWELL.search(prompt):
             yield from (row for line in sentences(prompt) if _LATER.search(row := plain(one_line(line))))
@@ -206,10 +230,10 @@ def _done_after(transcript: Transcript, line: int) -> list[str]:
     return [*commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
 
 
-def _was_done(step: str, done: Sequence[str]) -> bool:
-    """Return whether one of *done* names most of what *step* is about."""
+def _was_done(step: str, done: Sequence[frozenset[str]]) -> bool:
+    """Return whether one of *done*, by its telling terms, names most of what *step* is about."""
     wanted = _telling_terms(_NEXT.sub(" ", step))
-    return bool(wanted) and any(len(wanted & _telling_terms(row)) >= _MOST * len(wanted) for row in done)
+    return bool(wanted) and any(len(wanted & terms) >= _MOST * len(wanted) for terms in done)
 
 
 def _telling_terms(text: str) -> frozenset[str]:

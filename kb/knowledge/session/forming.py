@@ -17,6 +17,7 @@ from kb.sessions import transcript as transcripts
 from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS
 from kb.sessions.lint import Trouble, troubles
 from kb.sessions.render import BadTemplate, rendered
+from kb.sessions.story import Progress, where_it_stands
 from kb.sessions.transcript import Message, Transcript
 from kb.store.files import within
 from kb.templates import FOLDER
@@ -49,6 +50,8 @@ class Known(NamedTuple):
     """The ids of the records it wrote."""
     ids: Mapping[str, str] = {}
     """Ids of records by the titles of what became them."""
+    now: Progress | None = None
+    """Where the session stands, where that was found out already."""
 
 
 class Formed(NamedTuple):
@@ -114,9 +117,15 @@ def _own(root: str, *places: str) -> list[tuple[str, str]]:
 # -- forms -----------------------------------------------------------------------------------------
 
 
-def compact_of(kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = ()) -> str:
-    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets."""
-    return written(kb, COMPACT, transcript, Known(tuple(found), tuple(made))).text
+def compact_of(
+    kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = (),
+    now: Progress | None = None,
+) -> str:  # fmt: skip
+    """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets.
+
+    *now* is where the session stands, where that was found out already: it takes a look at all that was said.
+    """
+    return written(kb, COMPACT, transcript, Known(tuple(found), tuple(made), now=now)).text
 
 
 def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) -> Formed:
@@ -124,10 +133,11 @@ def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) 
     write = Writer(kb, form)
     ids = _cited(kb, transcript, known.made)
     if form == COMPACT:
+        now = known.now or where_it_stands(transcript)
         limit = longest = min(kb.config.compact_limit, forms.LIMIT)
         while True:
             text = forms.compact(transcript, write=write, anchors=ids, candidates=known.found,
-                                 language=kb.config.language, limit=limit)  # fmt: skip
+                                 language=kb.config.language, limit=limit, now=now)  # fmt: skip
             clean = redact.redact(text, kb.config.masking)[0]
             if count(clean) <= longest or limit < _SHORTEST:
                 return Formed(clean, write.notes(kb))

@@ -28,6 +28,7 @@ from kb.record import GLOBAL, Candidate, Verdict
 from kb.sessions import extract, llm, reports
 from kb.sessions import transcript as transcripts
 from kb.sessions.forms import EXPANDED, NORMAL
+from kb.sessions.story import Progress, where_it_stands
 from kb.sessions.transcript import Message, Transcript
 from kb.store.state import State, write_whole
 from kb.text import slugify
@@ -116,6 +117,7 @@ class _Saving:
         self.asked: list[Candidate] = []
         """What the person is being asked about: it is written or dropped once they have answered."""
         self.compact = ""
+        self.stands: Progress | None = None
         self.shelf = ""
 
     def _scope(self) -> str:
@@ -202,9 +204,14 @@ class _Saving:
         self.compact = self._compact([*lasting, *self.desk.notes()])
         self.desk.show(self.compact, self.scope, self.job.folder)
 
+    def _now(self) -> Progress:
+        """Return where the session stands: up to three compact forms of one call tell it."""
+        self.stands = self.stands or where_it_stands(self.transcript)
+        return self.stands
+
     def _compact(self, more: Sequence[Candidate]) -> str:
         made = [row.verdict.id for row in self.rows if row.verdict.verdict in ("created", "updated", "appended")]
-        return compact_of(self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made)
+        return compact_of(self.kb, self.transcript, [*(row.candidate for row in self.rows), *more], made, self._now())
 
     def _write(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
         candidates = [*lasting, *passing]
@@ -224,7 +231,7 @@ class _Saving:
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
         self.shelf = archives.free_name(kb, slugify(self.scope.removeprefix("project/")), self.desk.name)
         made = [row.verdict.id for row in rows if row.verdict.verdict in ("created", "updated", "appended")]
-        compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made)
+        compact = compact_of(kb, self.transcript, [row.candidate for row in rows], made, self._now())
         hui = reports.hui_output(
             self.transcript, candidates=[row.candidate for row in rows], compact_md=compact, timestamp=when,
             project_path=self.job.folder,
