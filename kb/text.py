@@ -123,7 +123,7 @@ def normalise(text: str) -> str:
 
 def folded(text: str) -> str:
     """Return *text* as a plain scan compares it: NFKC and without case."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def one_line(text: str) -> str:
@@ -177,8 +177,14 @@ def index_terms(text: str) -> str:
     return " ".join(terms)
 
 
+_LAST_OF_ENDINGS = frozenset("sngdery")
+"""The letters with which what `stem` takes away ends."""
+
+
 def stem(word: str) -> str:
     """Return the part of the lower-case English *word* that its usual forms share: cache, caches, cached, caching."""
+    if word[-1:] not in _LAST_OF_ENDINGS:
+        return word
     for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ers"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
@@ -196,8 +202,14 @@ def ranked_terms(text: str) -> list[str]:
             terms += [run[i : i + 2] for i in range(len(run) - 1)]
             terms += run
         else:
-            terms += map(stem, word_terms(run))
+            terms += _stems(run)
     return terms
+
+
+@lru_cache(maxsize=1 << 14)
+def _stems(word: str) -> tuple[str, ...]:
+    """Return the stems of one spaced word and its parts: a text says most of its words again and again."""
+    return tuple(map(stem, word_terms(word)))
 
 
 def slugify(title: str, limit: int = 48) -> str:

@@ -201,7 +201,7 @@ class _Before(NamedTuple):
 
     def followed_by(self, part: Any, rng: random.Random) -> _Before:
         return _Before(
-            *((text + _sample([part], rng, chance))[-400:] for text, chance in zip(self, _CHANCES, strict=True))
+            *((text + sample([part], rng, chance))[-400:] for text, chance in zip(self, _CHANCES, strict=True))
         )
 
 
@@ -216,7 +216,7 @@ def pumps(source: str, flags: int) -> Iterator[tuple[str, str]]:
     _repetitions(tree, _Before(), rng, found)
     seen: set[tuple[str, str]] = set()
     for before, body in found:
-        whole = _sample(tree, rng)
+        whole = sample(tree, rng)
         for unit in (body, before.some + body, whole, body + "\n", before.least):
             for beginning in ("", before.some[:200], *((before.whole[:200],) if unit == body else ())):
                 if unit and (beginning, unit) not in seen and len(unit) <= 400:
@@ -230,7 +230,7 @@ def _repetitions(tree: Any, before: _Before, rng: random.Random, found: list[tup
         if code in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
             _, high, body = value
             if high > 1:
-                found += [(before, _sample(body, rng)) for _ in range(3)]
+                found += [(before, sample(body, rng)) for _ in range(3)]
             _repetitions(body, before, rng, found)
         elif code is sre.SUBPATTERN:
             _repetitions(value[3], before, rng, found)
@@ -244,7 +244,7 @@ def _repetitions(tree: Any, before: _Before, rng: random.Random, found: list[tup
         before = before.followed_by((code, value), rng)
 
 
-def _sample(tree: Any, rng: random.Random, chance: float = 0.5) -> str:
+def sample(tree: Any, rng: random.Random, chance: float = 0.5) -> str:
     """Return a text that *tree* may match, look-around apart; what need not be there is there with this *chance*.
 
     With a chance of one, it is of letters where letters will do.
@@ -261,15 +261,15 @@ def _sample(tree: Any, rng: random.Random, chance: float = 0.5) -> str:
             members = _members(tuple(value)) or [""]
             text += members[0] if chance == 1 else rng.choice(members)
         elif code is sre.BRANCH:
-            text += _sample(rng.choice(value[1]), rng, chance)
+            text += sample(rng.choice(value[1]), rng, chance)
         elif code is sre.SUBPATTERN:
-            text += _sample(value[3], rng, chance)
+            text += sample(value[3], rng, chance)
         elif code is sre.ATOMIC_GROUP:
-            text += _sample(value, rng, chance)
+            text += sample(value, rng, chance)
         elif code in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
             low, high, body = value
-            for _ in range(min(low, 40) or int(high > 0 and rng.random() < chance)):
-                text += _sample(body, rng, chance)
+            for _ in range(min(low, 100) or int(high > 0 and rng.random() < chance)):
+                text += sample(body, rng, chance)
     return text
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from kb.patterns import regex
 from kb.record import Candidate
@@ -61,10 +62,16 @@ _SETTLED = regex(
 
 def karma(candidate: Candidate) -> str:
     """Return "wholesome" (distil), "neutral" (keep with the session only) or "unwholesome" (note as a pitfall)."""
-    if candidate.kind == "pitfall":
+    return _karma(candidate.kind, candidate.title, candidate.decision)
+
+
+@lru_cache(maxsize=64)
+def _karma(kind: str, title: str, decision: str) -> str:
+    """Return the karma of a candidate; it is asked for when the kind is settled, and again at the gate."""
+    if kind == "pitfall":
         return UNWHOLESOME
-    text = _stated(candidate)
-    if candidate.kind in _DEEDS and _says(_DEBT, text, unless=_SETTLED):
+    text = _stated(title, decision)
+    if kind in _DEEDS and _says(_DEBT, text, unless=_SETTLED):
         return UNWHOLESOME
     return NEUTRAL if _says(_ONE_OFF, text, unless=_RULED) else WHOLESOME
 
@@ -85,10 +92,10 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in (*found, text[start:].strip()) if sentence]
 
 
-def _stated(candidate: Candidate) -> str:
-    """Return what the candidate says in short."""
-    decision = candidate.decision if len(sentences(candidate.decision)) <= 2 else ""
-    return unicodedata.normalize("NFKC", f"{candidate.title}\n{decision}")
+def _stated(title: str, decision: str) -> str:
+    """Return what a candidate says in short."""
+    short = decision if len(sentences(decision)) <= 2 else ""
+    return unicodedata.normalize("NFKC", f"{title}\n{short}")
 
 
 def _says(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:

@@ -26,6 +26,10 @@ class Rule(NamedTuple):
     """More than 0: the pattern is searched on the line of a start, from so many characters before it."""
     in_run: bool = False
     """Whether a match holds sixteen visible characters without a space: a text without such a run is not looked at."""
+    least: int = 0
+    """Characters that a match has at least: a shorter run is not looked at."""
+    holds: str = ""
+    """What stands in every match: a run without it is not looked at."""
 
 
 NUMBER = ("0-9",)
@@ -94,8 +98,10 @@ def _at(name: str, starts: str, pattern: str, check: Callable[[re.Match[str], in
     return Rule(name, tuple(starts.split()), regex(pattern), check, in_run=True)
 
 
-def _in_run(name: str, pattern: str, check: Callable[[re.Match[str], int], bool] = real.token) -> Rule:
-    return Rule(name, RUN, regex(pattern), check, in_run=True)
+def _in_run(
+    name: str, least: int, holds: str, pattern: str, check: Callable[[re.Match[str], int], bool] = real.token
+) -> Rule:
+    return Rule(name, RUN, regex(pattern), check, in_run=True, least=least, holds=holds)
 
 
 TOKENS = (
@@ -133,35 +139,36 @@ TOKENS = (
         r"(?<![A-Za-z0-9])(?:AC|SK)[0-9a-f]{32}(?:[\s\"'`,:;|/]|\\{1,7}[nr\"]){1,20}([0-9a-f]{32})(?![0-9A-Za-z])"),
         real.token, in_run=True),
     _at("twilio-key", "ac sk", _ALONE + r"(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _in_run("telegram-token", _ALONE + r"\d{8,12}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
-    _in_run("discord-token",
+    _in_run("telegram-token", 44, ":AA", _ALONE + r"\d{8,12}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    _in_run("discord-token", 59, ".",
             _ALONE + r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])"),
     _at("huggingface-token", "hf_ api_org_", _ALONE + r"(?:hf|api_org)_[A-Za-z0-9]{30,100}"),
-    _in_run("mailgun-key", _ALONE + r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9_-])"),
-    _in_run("google-key", _ALONE + r"[A-Za-z0-9_-]{7,24}:APA91b[A-Za-z0-9_-]{80,300}"),
+    _in_run("mailgun-key", 50, "-", _ALONE + r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9_-])"),
+    _in_run("google-key", 94, ":APA91b", _ALONE + r"[A-Za-z0-9_-]{7,24}:APA91b[A-Za-z0-9_-]{80,300}"),
     _at("google-key", "goog", _ALONE + r"GOOG(?:1E?)?[A-Z0-9]{20,60}(?![A-Za-z0-9])", real.distinct),
     _at("cloudflare-key", "v1.0-", _ALONE + r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,200}(?![A-Za-z0-9])"),
     _at("infisical-token", "st.", _ALONE + rf"st\.{_UUID}\.[0-9a-f]{{32}}\.[0-9a-f]{{32}}(?![A-Za-z0-9])"),
     _at("launchdarkly-key", "sdk- mob- api-", _ALONE + rf"(?:sdk|mob|api)-{_UUID}(?![A-Za-z0-9-])"),
-    _in_run("asana-token", _ALONE + r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _in_run("paseto", _ALONE + r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{40,4000}(?:\.[A-Za-z0-9_-]{1,2000})?"),
+    _in_run("asana-token", 45, ":", _ALONE + r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _in_run("paseto", 49, ".",
+            _ALONE + r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{40,4000}(?:\.[A-Za-z0-9_-]{1,2000})?"),
     _at("vault-token", "s.", _FREE + r"s\.[A-Za-z0-9]{24}(?![A-Za-z0-9_.-])", real.by_lot),
-    _in_run("mailchimp-key", _ALONE + r"[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9_])"),
+    _in_run("mailchimp-key", 36, "-us", _ALONE + r"[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9_])"),
     _at("azure-key", "accountkey= sharedaccesskey= accountkey%3d sharedaccesskey%3d",
         rf"(?i)\w{{10,15}}{_EQUALS}([A-Za-z0-9+/%]{{40,200}}={{0,2}})"),
     _at("azure-key", "sig= sig%3d", rf"(?<![A-Za-z])sig{_EQUALS}([A-Za-z0-9%+/_-]{{40,200}}={{0,2}})"),
     _at("dingtalk-key", "sec", _ALONE + r"SEC[0-9a-f]{64}(?![A-Za-z0-9])"),
-    _in_run("azure-key", _ALONE + r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{30,36}[A-Za-z0-9_~-]"),
+    _in_run("azure-key", 37, "Q~", _ALONE + r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{30,36}[A-Za-z0-9_~-]"),
     _at("aliyun-key", "ltai", _ALONE + r"LTAI[A-Za-z0-9]{12,26}(?![A-Za-z0-9])", real.distinct),
     _at("tencent-key", "akid", _ALONE + r"AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])", real.distinct),
-    _in_run("terraform-token", _ALONE + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,100}"),
+    _in_run("terraform-token", 63, ".atlasv1.", _ALONE + r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,100}"),
     _at("django-key", "django-insecure-", r"django-insecure-[^\s\"'`\\，。]{20,80}"),
     _at("one-time-password", "otpauth:// otpauth%3a",
         rf"otpauth[^\s\"'`]{{1,200}}?secret{_EQUALS}([A-Za-z2-7]{{16,128}})"),
     _at("signature", "signature= signature%3d", rf"(?i)signature{_EQUALS}([A-Za-z0-9%+/_-]{{32,400}}={{0,2}})"),
     _at("airtable-token", "pat", _ALONE + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    _in_run("zhipu-key", _ALONE + r"[0-9a-f]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9_])"),
-    _in_run("service-token",
+    _in_run("zhipu-key", 49, ".", _ALONE + r"[0-9a-f]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9_])"),
+    _in_run("service-token", 15, "",
             _ALONE
             + r"(?=[A-Za-z0-9][A-Za-z0-9_.~-]{14})(?:[A-Za-z0-9_-]++|[.~]{1,3}(?=[A-Za-z0-9_-]))++(?:=[0-9A-F]{8})?",
             real.service),
@@ -323,7 +330,7 @@ PEOPLE = (
     Rule("bank-account", ("iban",), regex(
         r"(?i)(?<![a-z])iban[\s:：=#\"'`]{1,4}([A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?)" + _OVER),
         real.iban),
-    _in_run("bank-account", _ALONE + r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Za-z0-9_])", real.iban),
+    _in_run("bank-account", 15, "", _ALONE + r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Za-z0-9_])", real.iban),
     Rule("bank-card", NUMBER, regex(
         _FREE + r"[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?(?:\d{4}[ -]?\d{3}|\d{4})" + _OVER), real.bank_card),
     Rule("bank-card", NUMBER, regex(
@@ -342,7 +349,9 @@ PEOPLE = (
 )  # fmt: skip
 
 NAMELESS = (
-    _in_run("high-entropy", r"(?<![A-Za-z0-9_+/.-])[A-Za-z0-9+/_-]{32,4000}+={0,2}(?![A-Za-z0-9_+/=-])", real.random),
+    _in_run(
+        "high-entropy", 32, "", r"(?<![A-Za-z0-9_+/.-])[A-Za-z0-9+/_-]{32,4000}+={0,2}(?![A-Za-z0-9_+/=-])", real.random
+    ),
 )
 
 RULES = (*KEY_BLOCKS, *TOKENS, *HASHES, *CONNECTIONS, *HEADERS, *COMMAND_LINES, *ASSIGNED, *PEOPLE, *NAMELESS)

@@ -164,6 +164,8 @@ def _matches(rule: Rule, seen: _Text) -> Iterator[re.Match[str]]:
         yield from rule.pattern.finditer(text)
     elif rule.starts is RUN:
         for start, end in seen.runs:
+            if end - start < rule.least or text.find(rule.holds, start, end) < 0:
+                continue
             cut = text[end : end + 1].strip() and text[end].isascii()  # the area ends here, not the run
             yield from (found for found in rule.pattern.finditer(text, start, end) if not (cut and found.end() == end))
     elif rule.before:
