@@ -46,7 +46,7 @@ class Fault:
     def __init__(self, at: int | str, mode: str, log: int) -> None:
         """Fail in the way *mode* at the boundary *at*, counted from 1; 0 only counts. *log* takes their names.
 
-        *at* may be a name as well: then it is the first boundary of that name.
+        *at* may be a name as well: then it is every boundary of that name, of which the first kills.
         """
         self.at = at
         self.mode = mode

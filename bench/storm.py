@@ -26,9 +26,10 @@ from pathlib import Path
 
 from bench.faultcases import decision, git
 from bench.stormacts import Storm
+from bench.stormdisk import fill
 from bench.stormdoors import write
 from bench.stormperson import work
-from bench.stormworld import RECORDS, SHAPES, built, environment
+from bench.stormworld import DISK, RECORDS, SHAPES, built, environment, unmount
 from kb import doctor
 from kb.candidate import as_json
 from kb.knowledge import KnowledgeBase
@@ -49,15 +50,16 @@ def storm(folder: Path, seed: int, shape: str, *, seconds: float, writers: int, 
     os.environ.clear()
     os.environ.update(environment(folder, outer))
     try:
-        return _stormed(Storm(built(folder, shape), seed, dict(os.environ)), seconds, writers, calm=calm)
+        return _stormed(Storm(built(folder, shape), seed, dict(os.environ)), shape, seconds, writers, calm=calm)
     finally:
+        unmount(folder)
         os.environ.clear()
         os.environ.update(outer)
 
 
-def _stormed(running: Storm, seconds: float, writers: int, *, calm: bool) -> tuple[Storm, list[str]]:
+def _stormed(running: Storm, shape: str, seconds: float, writers: int, *, calm: bool) -> tuple[Storm, list[str]]:
     threads = [threading.Thread(target=write, args=(running, number)) for number in range(writers)]
-    threads += [threading.Thread(target=work, args=(running,))]
+    threads += [threading.Thread(target=fill if shape == DISK else work, args=(running,))]
     threads += [] if calm else [threading.Thread(target=running.kill)]
     threading.excepthook = lambda failed: running.trouble.append("".join(traceback.format_exception(failed.exc_value)))
     for thread in threads:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.stormworld import World
+from kb.store.state import UNREADABLE
 
 _BIN = Path(sys.executable).parent
 
@@ -85,6 +86,8 @@ class Storm:
     def heard(self, rows: Sequence[Mapping[str, Any]], door: str) -> list[Told]:
         """Note the verdicts of *rows*, and return them."""
         self.counts.update(f"{door} {row['verdict']}" for row in rows)
+        reasons = (reason for row in rows for reason in row.get("reasons", ()))
+        self.trouble += [reason for reason in reasons if UNREADABLE in reason]
         told = [Told(row["title"], row["verdict"], row.get("commit", "")) for row in rows]
         self.told += told
         return told

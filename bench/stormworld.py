@@ -1,6 +1,7 @@
 """Where a storm takes place: a clone in one of many shapes, with a remote and a second clone."""
 
 import os
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,9 @@ _FIRST = 10
 RECORDS = 3
 """Records that facts and lines are added to; after them come twice as many that a person decides on."""
 MARK = b"<!-- USER_BLOCK_START -->"
+DISK = "disk"
+"""The shape whose clone is on a small disk, and the folder where that is mounted."""
+_SIZE = "12m"
 
 
 class World(NamedTuple):
@@ -166,6 +170,21 @@ def _failing_hooks(top: Path) -> Path:
     return _cloned(settings={"core.hooksPath": str(hooks)})(top)
 
 
+def _small_disk(top: Path) -> Path:
+    """Clone onto a disk of its own, which only root can mount; `unmount` takes it away."""
+    (top / DISK).mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SIZE}", "tmpfs", str(top / DISK)], check=True)
+    place = top / DISK / "clone"
+    git(top, "clone", "-q", f"file://{top}/remote.git", str(place))
+    return place
+
+
+def unmount(top: Path) -> None:
+    """Take away what a shape has mounted below *top*."""
+    if (top / DISK).is_mount():
+        subprocess.run(["umount", "--lazy", str(top / DISK)], check=True)
+
+
 SHAPES: Mapping[str, Callable[[Path], Path]] = {
     "plain": _cloned(),
     "worktree": _worktree,
@@ -182,4 +201,5 @@ SHAPES: Mapping[str, Callable[[Path], Path]] = {
     "hooks": _failing_hooks,
     "unsigned": _unsigned,
     "manyfiles": _cloned(settings={"feature.manyFiles": "true", "core.splitIndex": "true"}),
+    **({DISK: _small_disk} if os.geteuid() == 0 else {}),
 }
