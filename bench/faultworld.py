@@ -293,8 +293,8 @@ def _crowd(stage: Stage, chance: random.Random) -> Iterator[str]:
 
 
 SCENES: tuple[Scene, ...] = (
-    Scene("a writer and its git killed at random", _killed, 200, 15),
-    Scene("four writers, one killed at random", _one_of_four, 60, 10),
+    Scene("a writer and its git killed at random", _killed, 200, 6),
+    Scene("four writers, one killed at random", _one_of_four, 60, 4),
     Scene("a full disk", _full, 30, 3),
     Scene("a read-only disk", _read_only, 2, 1),
     Scene("a lock left over", _locked, 12, 1),

@@ -20,7 +20,7 @@ TOO_LARGE: list[tuple[str, dict[str, object]]] = [
     ("claims", {"claims": {"engine": LONG}}),
     ("impact", {"impact": ("src/" + LONG,)}),
     ("tags", {"tags": tuple(f"tag-{number}" for number in range(9_000))}),
-    ("decision", {"decision": "x" * 5_000_000}),
+    ("decision", {"decision": "x" * 4_200_000}),
     ("coexists_with", {"coexists_with": {"D009": LONG}}),
 ]
 
