@@ -195,6 +195,13 @@ def holds_whole(record: Record, keyword: str) -> bool:
     return all(_has_name(terms, text) for terms in wanted) and all(_is_made_of(piece, text) for piece in about.pieces)
 
 
+def parts_held(record: Record, about: Asked) -> int:
+    """Return how many separate parts of what was asked stand in *record*: words, and runs of unspaced characters."""
+    texts = (record.title, *record.tags, *(section.text for section in record.sections))
+    text = folded("\n".join(texts))
+    return sum(_has_word(word_stem, text) for word_stem in about.words) + len(_shared(about.pieces, text))
+
+
 def _has_name(terms: Sequence[str], text: str) -> bool:
     """Return whether a name stands in the folded *text*, whole or in parts; *terms*: getuser, get, user."""
     parts = terms[1:]
