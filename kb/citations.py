@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from kb.errors import BadRecord
 from kb.fences import code_lines, indented_code_lines
@@ -155,8 +156,16 @@ def redirected(text: str, new: Callable[[str], str]) -> str:
     return "".join([*out, text[at:]]) if out else text
 
 
-def _destinations(text: str) -> Iterator[Span]:
-    """Yield where the paths of links, images and link definitions stand, outside code, without their anchors."""
+@lru_cache(maxsize=4)
+def _destinations(text: str) -> tuple[Span, ...]:
+    """Return where the paths of links, images and link definitions stand, outside code, without their anchors.
+
+    One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
+    """
+    return tuple(_each_destination(text))
+
+
+def _each_destination(text: str) -> Iterator[Span]:
     if "](" not in text and "]:" not in text:
         return
     rows = lines(text)

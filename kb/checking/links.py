@@ -142,11 +142,13 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
     for text in shelf.texts:
         if text.path in foreign:  # its other links lead to files of the repository it came from
             continue
-        missing = [found for found in _links(text.text) if not _leads_to(files, text.path, found[1])]
-        if missing and not folders:
+        links = list(_links(text.text))
+        lost = {target for target in {target for _, target in links} if not _leads_to(files, text.path, target)}
+        if lost and not folders:
             folders, named = folders_of(files), _by_name(files)
-        missing = [found for found in missing if not _leads_to(folders, text.path, found[1])]
-        for line, target in _outside_code(text.text, missing):
+        lost = {target for target in lost if not _leads_to(folders, text.path, target)}
+        missing = [found for found in links if found[1] in lost]
+        for line, target in dict.fromkeys(_outside_code(text.text, missing)):  # once a line is enough
             yield Finding(
                 rule="link",
                 severity="warning",

@@ -130,6 +130,8 @@ def for_reader(kb: KnowledgeBase, said: Said, reader: str | None = None, scopes:
             return name_in(having, str(value), value.scope, kb.here if reader is None else reader)
         return value
 
+    if not any(isinstance(value, (Said, ScopedId)) for value in said.values.values()):
+        return said
     return Said(said.template, {key: written(value) for key, value in said.values.items()})
 
 
