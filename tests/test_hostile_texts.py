@@ -1,4 +1,4 @@
-"""A text made to cost time costs hardly more than another of its length at any door, and not more with its length."""
+"""A megabyte of text that is made to cost time takes two seconds at any door."""
 
 import json
 import os
@@ -15,32 +15,26 @@ import pytest
 from command_line import run
 from conftest import git
 from test_told_clean import record
+from timing import slowness
 
 from kb.knowledge import KnowledgeBase
 from kb.mcp import calls
 from kb.merging.record import merged
 
 HOOK = [sys.executable, "-c", "from kb.hosts import main; main()"]
-LENGTH = 25_000
-LONGER = 4 * LENGTH
-HARMLESS = "the quick brown fox runs past a door. "
+LENGTH = 300_000
+"""Bytes of the text of all kinds: it may take its part of the time that a megabyte may."""
 _RNG = random.Random(11)
 TEXTS = {
     "numbers without a gap": "+86131-1111-1111", "brackets": "[", "half links": "[a](",
     "keys": "AI" + "za" + "".join(_RNG.choice(string.ascii_letters + string.digits) for _ in range(35)),
-    "sentences": "改用.a避免了. ",
+    "sentences": "改用.a避免了. ", "assignments": "password=a1b2c3d4e5 ",
 }  # fmt: skip
-_GROWTH = 9.0
-"""Times as much for a text four times as long: 4 is linear, 16 quadratic."""
-_DEARER = 12.0
-"""Times as much as a harmless text of the length may cost: what is found in a text must be handled."""
-_START = 0.8
-"""Seconds of processor time that no ratio is taken of: a start, and patterns compiled for the first time."""
-
+_A_MEGABYTE = 2.0
+"""Seconds of processor time that a megabyte may take on an idle machine."""
+_START, _BUILD = 0.8, 2.4
+"""Seconds of processor time of a start, and of patterns compiled for the first time; of a wiki that says little."""
 Door = Callable[[Path, str], Callable[[], object]]
-
-_HARMLESS: dict[Door, float] = {}
-"""What the harmless text costs at each door."""
 
 
 def repeated(unit: str, length: int) -> str:
@@ -60,17 +54,21 @@ def seconds(door: Door, root: Path, text: str) -> float:
     return used() - start
 
 
-def holds(door: Door, places: Callable[[], Path], kind: str) -> None:
-    """Fail when the text of *kind* costs much more than a harmless one, or more than in step with its length."""
-    longer = seconds(door, places(), repeated(TEXTS[kind], LONGER))
-    if door not in _HARMLESS:
-        _HARMLESS[door] = seconds(door, places(), repeated(HARMLESS, LONGER))
-    harmless = _HARMLESS[door]
-    if longer < _START + 2 * harmless:
+def of_all_kinds(length: int) -> str:
+    """Return a text of *length* bytes that has the same share of every kind, in paragraphs of their own."""
+    return "\n\n".join(repeated(unit, length // len(TEXTS)) for unit in TEXTS.values())
+
+
+def holds(door: Door, places: Callable[[], Path]) -> None:
+    """Fail when a text of all kinds takes too long; a machine that is busy or slow is allowed for when it does."""
+    allowed = (_BUILD if door is shown_in_the_wiki else _START) + _A_MEGABYTE * LENGTH / 1_000_000
+    took = seconds(door, places(), of_all_kinds(LENGTH))
+    if took <= allowed:
         return
-    shorter = seconds(door, places(), repeated(TEXTS[kind], LENGTH))
-    assert longer < _START + _GROWTH * shorter, f"{shorter:.2f} s, and {longer:.2f} s for four times as much"
-    assert longer < _START + _DEARER * harmless, f"{longer:.2f} s, and {harmless:.2f} s for a harmless text"
+    allowed *= slowness()
+    if took > allowed:
+        each = {kind: round(seconds(door, places(), repeated(unit, LENGTH)), 1) for kind, unit in TEXTS.items()}
+        pytest.fail(f"{took:.2f} s, where {allowed:.2f} s are meant to do; of each kind alone: {each}")
 
 
 # -- the doors --------------------------------------------------------------------------------------
@@ -157,7 +155,7 @@ def hooked(event: str) -> Door:
 
 
 DOORS: dict[str, Door] = {
-    "write": written, "MCP write": written_by_an_agent, "search": searched, "check": checked,
+    "write": written, "MCP write": written_by_an_agent, "wiki": shown_in_the_wiki, "search": searched, "check": checked,
     "merge driver": merged_by_git, "import adr": imported,
     **{event: hooked(event) for event in ("pre-compact", "stop", "user-prompt", "pre-tool")},
 }  # fmt: skip
@@ -176,15 +174,9 @@ def places(root: Path) -> Callable[[], Path]:
     return copied
 
 
-@pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("door", DOORS)
-def test_no_door_is_held_open_by_a_hostile_text(door: str, kind: str, places: Callable[[], Path]) -> None:
-    holds(DOORS[door], places, kind)
-
-
-@pytest.mark.parametrize("kind", ["half links", "brackets", "keys"])
-def test_the_wiki_shows_a_hostile_record_in_time(kind: str, places: Callable[[], Path]) -> None:
-    holds(shown_in_the_wiki, places, kind)
+def test_no_door_is_held_open_by_a_hostile_text(door: str, places: Callable[[], Path]) -> None:
+    holds(DOORS[door], places)
 
 
 def test_a_very_long_section_is_shown_as_it_stands(root: Path) -> None:

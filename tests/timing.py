@@ -21,10 +21,10 @@ def within(seconds: float) -> Iterator[None]:
     start = time.process_time()
     yield
     took = time.process_time() - start
-    assert took < seconds or took < seconds * _slowness(), f"{took:.2f} s, where {seconds} s are meant to do"
+    assert took < seconds or took < seconds * slowness(), f"{took:.2f} s, where {seconds} s are meant to do"
 
 
-def _slowness() -> float:
+def slowness() -> float:
     """Return how many times slower than the idle machine this one is now, at least 1."""
     start = time.process_time()
     _work()
