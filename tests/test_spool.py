@@ -64,6 +64,30 @@ def test_what_landed_already_does_not_land_again(kb: KnowledgeBase, root: Path, 
     assert (git(root, "for-each-ref"), kb.records(), kb.held()) == before
 
 
+def test_a_session_stays_in_the_spool_where_the_index_cannot_be_used(
+    kb: KnowledgeBase, root: Path, tmp_path: Path, clock: Clock
+) -> None:
+    """A damaged index is thrown away when that is seen; a full disk is told in the same way."""
+    said = {"role": "assistant", "content": f"[D] {decision(0).title}\n- Why: {decision(0).why}, see [D001]"}
+    transcript = tmp_path / "00000000-1111-4222-8333-000000000001.jsonl"
+    row = {"type": "assistant", "message": said, "sessionId": transcript.stem, "cwd": str(root)}
+    transcript.write_text(json.dumps(row) + "\n")
+    wish = {"transcript": str(transcript), "session": transcript.stem, "folder": str(root), "host": "claude"}
+    one(kb, decision(1))
+    os.makedirs(kb.state.path("active", transcript.stem))
+    kb.state.spool(clock(), {"save": wish})
+    kb.close()
+    index = root / ".kb" / "index.db"
+    data = index.read_bytes()
+    index.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        assert other.land() == []
+        assert len(other.state.spooled()) == 1 and other.state.unreadable() == []
+    with KnowledgeBase(str(root), os.environ, clock) as other:
+        other.land()
+        assert other.state.spooled() == other.state.unreadable() == []
+
+
 def test_the_scope_is_that_of_the_caller(
     kb: KnowledgeBase, root: Path, busy: Path, tmp_path: Path, clock: Clock
 ) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.config import Config
-from kb.errors import Busy, GitFailed, KbError
+from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.knowledge.write import attempts
 from kb.knowledge.write.landed import claimed, has_landed
 from kb.record import Candidate, Verdict
@@ -84,7 +84,7 @@ def land_spool(kb: KnowledgeBase) -> list[Verdict]:
         with claimed(path) as is_mine:
             try:
                 landed += _landed(kb, path) if is_mine else []
-            except (Busy, GitFailed, OSError):
+            except (Busy, GitFailed, IndexFailed, OSError):
                 if _cannot_write(kb) or time.monotonic() > end:
                     break
                 continue
