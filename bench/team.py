@@ -94,9 +94,8 @@ class Team:
 
     def _fact(self, clone: Path) -> None:
         """Add a fact to a record that this clone has: of one it has not it would write a second."""
-        numbers = re.findall(
-            rf"-{self.seed}-([0-9]+)\.md", " ".join(map(str, clone.glob("content/anchors/global/*.md")))
-        )
+        titles = "\n".join(_title(path.read_text()) for path in clone.glob("content/anchors/global/*.md"))
+        numbers = re.findall(rf"\({self.seed}-([0-9]+)\)$", titles, re.M)  # a file's name may be cut off
         if not numbers:
             return
         self.number += 1
