@@ -508,6 +508,7 @@ FREE = r"""
     find ROOT -name '*.pyc' -delete
     find ROOT -name '*.py' | xargs sed -i s/a/b/
     find ROOT -name '*.py' -exec sed -i s/a/b/ {} +
+    cd ROOT/content/anchors && find /tmp/none -name '*.py' -exec touch {} \;
     git -C ROOT clean -fd
     git -C ROOT clean -fdxn
     git -C ROOT clean -fdx -e .kb

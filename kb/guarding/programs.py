@@ -218,8 +218,9 @@ def _found(command: Command) -> Call:
     words = command.words[1:]
     places = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
     at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
-    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 :]
-    filled = [path for word in run[:_MANY] for path in (places[:_MANY] if "{}" in word else [word])]
+    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
+    run = tuple(takewhile(lambda word: word not in (";", "+"), run))
+    filled = [path for word in run for path in (places[:_MANY] if "{}" in word else [word])]
     call = _of(Command(tuple(filled), command.folder), {}, _DEEP)
     return Call((*_at(command, places), *call.reads), _selected(call.writes), many=bool(call.writes))
 
