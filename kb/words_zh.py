@@ -1880,7 +1880,9 @@ GUARDING: dict[str, str] = {
     "to be read first: {what}": "先要读：{what}",
     "any record of the knowledge base": "知识库里的任意记录",
     " or ": " 或 ",
-    "{path}: {level} risk: {reason}": "{path}：{level} 风险：{reason}",
+    "{path}: {level} risk: {reason}": "{path}：{level}风险：{reason}",
+    "high": "高",
+    "low": "低",
     # proposals
     "kb: worth keeping?": "kb：值得留下吗？",
     "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}": (

@@ -102,6 +102,22 @@ def test_statuses_and_areas_are_named_in_chinese(chinese: Path) -> None:
     assert "现为已废弃" in run(chinese, "status", "D001", "proposed").error
 
 
+def test_risks_are_named_in_chinese(chinese: Path) -> None:
+    run(
+        chinese,
+        "write",
+        "--kind",
+        "preference",
+        "--title",
+        "回复用中文",
+        "--decision",
+        "一律用中文回复。",
+        "--reusable",
+    )
+    told = run(chinese, "guard", "src/a.py", "src/auth/login.py").out
+    assert "src/a.py：低风险" in told and "高风险" in told and "low" not in told and "high" not in told
+
+
 def test_settings_are_explained_in_chinese(chinese: Path, tmp_path: Path) -> None:
     from kb.config import HELP
     from kb.settings_zh import SETTINGS_ZH

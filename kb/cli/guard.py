@@ -8,7 +8,10 @@ import click
 
 from kb.cli.door import json_option, opened
 from kb.cli.prints import print_json, warn
+from kb.guarding.risk import HIGH, LOW
 from kb.words import say
+
+_LEVELS = {HIGH: say("high"), LOW: say("low")}
 
 
 @click.command(short_help="Tell what the guard would say.")
@@ -35,4 +38,4 @@ def command(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: b
         what = kb.words(say(" or ")).join(found.read) or kb.words(say("any record of the knowledge base"))
         click.echo(kb.words(say("to be read first: {what}", what=what)))
         for path, name, reason in risks:
-            click.echo(kb.words(say("{path}: {level} risk: {reason}", path=path, level=name, reason=reason)))
+            click.echo(kb.words(say("{path}: {level} risk: {reason}", path=path, level=_LEVELS[name], reason=reason)))

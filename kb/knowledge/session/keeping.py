@@ -272,8 +272,8 @@ class _Saving:
         """
         words = self.kb.words
         stays = words(say("the session is kept and lands with the next call"))
-        problem, way_out = words(trouble.message), words(trouble.hint)
-        kept = f"{problem}; {stays}" + (f"\n→ {way_out}" if way_out else "") if isinstance(trouble, GitFailed) else ""
+        problem, way_out = words(trouble.message), words(trouble.hint) or words(say("see: kb doctor"))
+        kept = f"{problem}; {stays}\n→ {way_out}" if isinstance(trouble, GitFailed) else ""
         reasons = (*notes, problem, stays)
         if not self.job.agent:
             running.leave(self.kb.state, self.job, self.kb.now())
