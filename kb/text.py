@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from kb.patterns import regex
@@ -150,8 +150,8 @@ def bigrams(text: str) -> list[str]:
 
 def runs(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the words of *text* in order, each with whether it is an unspaced (CJK) run."""
-    for match in _RUN.finditer(unicodedata.normalize("NFKC", text)):
-        yield (match.group(1), True) if match.group(1) else (match.group(2), False)
+    for unspaced, spaced in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        yield (unspaced, True) if unspaced else (spaced, False)
 
 
 def run_terms(run: str) -> list[str]:
@@ -161,6 +161,8 @@ def run_terms(run: str) -> list[str]:
 
 def word_terms(word: str) -> list[str]:
     """Return the index terms of one spaced word: the word, and its parts where humps or underscores join some."""
+    if word.islower() and "_" not in word:  # most words are
+        return [word.casefold()]
     parts = [part.casefold() for part in _HUMP.split(word) if part]
     return [word.casefold()] if len(parts) < 2 else [word.casefold().replace("_", ""), *parts]
 
@@ -196,8 +198,13 @@ def stem(word: str) -> str:
 
 def ranked_terms(text: str) -> list[str]:
     """Return the terms by which records are ranked: stems of words and their parts, CJK bigrams and characters."""
+    return ranked_terms_of(runs(text))
+
+
+def ranked_terms_of(found: Iterable[tuple[str, bool]]) -> list[str]:
+    """Return the `ranked_terms` of the text whose `runs` were *found*."""
     terms: list[str] = []
-    for run, unspaced in runs(text):
+    for run, unspaced in found:
         if unspaced:
             terms += [run[i : i + 2] for i in range(len(run) - 1)]
             terms += run

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from kb.record import Record, spoken_numbers
-from kb.text import FIRST_CJK, folded, ranked_terms, runs
+from kb.text import FIRST_CJK, folded, ranked_terms_of, runs
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -109,11 +109,13 @@ class _Piece(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def _numbers(piece: str) -> _Piece:
     """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
-    terms = ranked_terms(piece)
-    words = tuple(term for term in terms if len(term) >= SHORTEST and term.isascii() and term.isalpha())
-    spelled = tuple(folded(run) for run, unspaced in runs(piece) if not unspaced)
+    found = list(runs(piece))
+    terms = ranked_terms_of(found)
+    numbers = {term: key(term) for term in dict.fromkeys(terms)}
+    words = tuple(term for term in numbers if len(term) >= SHORTEST and term.isascii() and term.isalpha())
+    spelled = tuple(folded(run) for run, unspaced in dict.fromkeys(found) if not unspaced)
     length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
-    return _Piece(tuple(terms), tuple(map(key, terms)), words, spelled, length)
+    return _Piece(tuple(terms), tuple([numbers[term] for term in terms]), words, spelled, length)
 
 
 def rarity(frequency: int, total: int) -> float:

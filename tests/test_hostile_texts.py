@@ -95,7 +95,8 @@ def written_by_an_agent(root: Path, text: str) -> Callable[[], object]:
 
 def searched(root: Path, text: str) -> Callable[[], object]:
     pulled(root, text)
-    return lambda: run(root, "search", text[:100_000])
+    words = "\n".join(paragraph[:15_000] for paragraph in text.split("\n\n"))
+    return lambda: run(root, "search", words)
 
 
 def checked(root: Path, text: str) -> Callable[[], object]:

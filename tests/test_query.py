@@ -105,6 +105,11 @@ class TestMatchExpression:
     def test_finds_beginnings_forms_and_parts_of_words(self, query: str, row: int) -> None:
         assert row in found(index(TEXTS), match_expression(query))
 
+    def test_a_very_long_phrase_is_asked_for_in_pieces_each_once(self) -> None:
+        assert len(match_expression("[a](" * 10_000).split(" AND ")) == 2  # a whole piece, and the rest
+        asked = match_expression("/".join(f"w{number}" for number in range(200)))
+        assert [len(phrase.split()) for phrase in asked.split(" AND ")] == [64, 64, 64, 8]
+
     def test_a_number_is_whole(self) -> None:
         assert found(index(["port 8080", "port 80"]), match_expression("80")) == {1}
 

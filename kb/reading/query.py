@@ -10,6 +10,7 @@ match inside a word): a caller that promises the plain scan adds it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from kb.kinds import BY_PREFIX
 from kb.patterns import regex
@@ -19,6 +20,9 @@ from kb.text import stem as stem
 
 MAX_PHRASES = 32
 """The most phrases of one question that are asked for; what stands behind them is left to the plain scan."""
+
+LONGEST_PHRASE = 64
+"""The most terms of one phrase: to look for a longer one takes its length times that of a record."""
 
 MAX_TERMS = 16
 """The most terms of a broad question: a prompt may be a page, and each term costs a look into the index."""
@@ -116,8 +120,8 @@ def match_expression(query: str) -> str:
     a bigram (every occurrence), a spaced word of three letters or more the beginning of a word, other words and
     numbers whole. Runs that touch, as in `vue框架` and `foo.bar`, must stand beside each other.
     """
-    phrases = [_quoted(phrase) for chunk in query.split() for phrase in _touching(chunk)]
-    return " AND ".join([phrase for phrase in phrases if phrase][:MAX_PHRASES])
+    phrases = (phrase for chunk in query.split() for group in _touching(chunk) for phrase in _quoted(group))
+    return " AND ".join(islice(dict.fromkeys(phrases), MAX_PHRASES))
 
 
 def broad_expression(query: str, limit: int = MAX_TERMS) -> str:
@@ -137,15 +141,18 @@ def _touching(chunk: str) -> Iterator[list[tuple[str, bool]]]:
         yield group
 
 
-def _quoted(group: Sequence[tuple[str, bool]]) -> str:
-    """Return the phrase for runs that touch; "" for one that would match the index's separator."""
+def _quoted(group: Sequence[tuple[str, bool]]) -> Iterator[str]:
+    """Yield the phrase for runs that touch, a very long one in pieces; none that would match the index's separator."""
     before = [term for run, unspaced in group[:-1] for term in (run_terms(run) if unspaced else word_terms(run))]
     run, unspaced = group[-1]
     last = (run_terms(run)[:-1] or [run]) if unspaced else word_terms(run)[:1]
     terms = before + last
     if any(term.startswith(SEPARATOR) for term in terms):
-        return ""
-    return f'"{" ".join(terms)}"' + ("*" if _is_beginning(last[-1], unspaced) else "")
+        return
+    for at in range(0, len(terms), LONGEST_PHRASE):
+        is_end = at + LONGEST_PHRASE >= len(terms)
+        star = "*" if is_end and _is_beginning(last[-1], unspaced) else ""
+        yield f'"{" ".join(terms[at : at + LONGEST_PHRASE])}"{star}'
 
 
 def _is_beginning(term: str, unspaced: bool) -> bool:
