@@ -195,11 +195,14 @@ def holds_whole(record: Record, keyword: str) -> bool:
     return all(_has_name(terms, text) for terms in wanted) and all(_is_made_of(piece, text) for piece in about.pieces)
 
 
-def parts_held(record: Record, about: Asked) -> int:
-    """Return how many separate parts of what was asked stand in *record*: words, and runs of unspaced characters."""
+def holds_a_word(record: Record, about: Asked) -> bool:
+    """Return whether *record* surely holds a word of what was asked: a spaced one, or two runs of unspaced characters.
+
+    A lone run may be half of a word, or stand across two.
+    """
     texts = (record.title, *record.tags, *(section.text for section in record.sections))
     text = folded("\n".join(texts))
-    return sum(_has_word(word_stem, text) for word_stem in about.words) + len(_shared(about.pieces, text))
+    return any(_has_word(word_stem, text) for word_stem in about.words) or len(_shared(about.pieces, text)) > 1
 
 
 def _has_name(terms: Sequence[str], text: str) -> bool:

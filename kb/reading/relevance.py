@@ -3,8 +3,8 @@
 A prompt is answered only where `kb.reading.rank.relevant` says so: nobody asked. A task or a question was said on
 purpose, so a record may also be told whose title and tags hold half of what was said. Of a question it is known what
 its terms are worth; a record that holds most of that, or half and a word of it in its title, is told as well, and the
-first of them all where it holds half in two parts: one word alone is worth half of a short question ("加拿大的首都",
-"the capital of Canada") in any text about something else.
+first of them all where it holds half and surely a word of it: one run of unspaced characters is worth half of a short
+question ("加拿大的首都"), and where words are not spaced it may be no word of the text.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ SHARE = 0.5
 
 MOST = 0.75
 """The share of what the terms of a question are worth that is enough anywhere in a record."""
-
-PARTS = 2
-"""Separate parts of a question that its first answer holds where it holds no more than half."""
 
 READ = 8
 """Records whose whole text is weighed, the best first."""
@@ -63,7 +60,7 @@ def worth_telling(
         if in_head >= enough or held >= MOST:
             return True
         is_first = hit.record.path == first
-        return held >= SHARE and (in_head >= 1 or (is_first and rank.parts_held(hit.record, about) >= PARTS))
+        return held >= SHARE and (in_head >= 1 or (is_first and rank.holds_a_word(hit.record, about)))
 
     return [hit for hit in hits if is_told(hit)]
 
