@@ -182,15 +182,20 @@ def _matches(rule: Rule, seen: _Text) -> Iterator[re.Match[str]]:
 
 def _windows(positions: Sequence[int], before: int, text: str) -> Iterator[tuple[int, int]]:
     """Yield the disjoint parts of *text* round *positions*, each on one line and ending with a word."""
-    start, end = 0, -1
-    for position in positions:
-        if position + _BEHIND <= end:
+    start, end, is_joined = 0, -1, False
+    for position, following in zip(positions, (*positions[1:], len(text) + before + 1), strict=False):
+        if not is_joined:
+            if position + _BEHIND <= end:
+                continue
+            first = max(position - before, 0)
+            low = max(first, text.rfind("\n", first, position) + 1)
+            if low > end >= 0:
+                yield start, end
+            start = low if low > end else start
+        is_joined = following - before <= position and text.find("\n", position, following) < 0
+        if is_joined:  # the end is looked for at the last of those that are this near to each other
+            end = max(end, position)
             continue
-        first = max(position - before, 0)
-        low = max(first, text.rfind("\n", first, position) + 1)
-        if low > end >= 0:
-            yield start, end
-        start = low if low > end else start
         line = text.find("\n", position, position + _BEHIND)
         rest = _REST.match(text, position + _BEHIND)
         end = line if line >= 0 else rest.end() if rest else len(text)
