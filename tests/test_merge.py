@@ -142,6 +142,23 @@ def test_what_differs_is_a_new_fact(said: str, new: str) -> None:
     assert new_facts({"decision": new}, [said]) == [("decision", new)]
 
 
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("The cluster measured 9 requests a second.", "The cluster measured 11 requests a second."),
+        ("集群每秒处理 9 个请求。", "集群每秒处理 21 个请求。"),
+        ("The limit is 9 uploads.", "The limit is 7 uploads."),
+        ("上传上限为 9 个。", "上传上限为 7 个。"),
+    ],
+)
+def test_the_date_and_the_session_of_an_addition_say_nothing(said: str, new: str) -> None:
+    """The numbers of "2026-11-21 (claude/s7)" are no numbers of the fact behind them."""
+    first = merging(a_candidate(why=said, session="s7"), a_record(), day=DAY)
+    record = a_record(sections=(*a_record().sections, Section("additions", "Additions", first.lines[0][1])))
+    assert merging(a_candidate(why=new, session="s8"), record, day=DAY).verdict == "appended"
+    assert merging(a_candidate(why=said, session="s8"), record, day=DAY).verdict == "updated"
+
+
 def test_a_fact_is_new_only_once_and_a_person_may_have_said_it() -> None:
     told = {"decision": "报表也要脱敏。报表也要脱敏！", "why": "报表也要脱敏。"}
     assert new_facts(told, []) == [("decision", "报表也要脱敏。")]

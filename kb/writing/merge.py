@@ -6,6 +6,7 @@ source, and a repetition by another session is counted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.front import edit_front
@@ -30,6 +31,8 @@ fill its front, and nothing could be changed in it any more."""
 
 _FENCE = regex(r"^ {0,3}(```+|~~~+)")
 _LEAD = regex(r"^\s*(?:[-+*>]|\d+[.)]|#+)\s+")
+_DATED = regex(r"^- \d{4}-\d\d-\d\d(?: \([^()\n]*\))?: ", re.MULTILINE)
+"""What `merging` puts before a fact. Its numbers are none of the fact's: “9 a second”, added on the 11th, is not 11."""
 _TURNS = frozenset({"not", "off", "undo", "may", "need not", "except"})
 
 
@@ -142,7 +145,7 @@ def new_facts(told: Mapping[str, str], already: Iterable[str]) -> list[tuple[str
     """Return the sentences of *told*, section name → text, that none of the texts *already* there say."""
     texts = [text for text in already if text.strip()]
     whole = " " + " ".join(normalise(text) for text in texts) + " "
-    known = [_stated(sentence) for text in texts for sentence in sentences(text)]
+    known = [_stated(sentence) for text in texts for sentence in sentences(_DATED.sub("", text))]
     found: list[tuple[str, str]] = []
     for name, text in told.items():
         for fact in pieces(text):
