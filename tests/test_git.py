@@ -689,3 +689,25 @@ def test_a_review_that_is_checked_out_elsewhere_is_not_taken_away(kb: KnowledgeB
         with pytest.raises(NeedsPerson, match="checked out"):
             decide(branch)
     assert WHOLE["why"] in git(root.parent / "looking", "show", "HEAD:" + kb.reviews()[0].path)
+
+
+def test_a_file_saved_while_the_disk_syncs_keeps_what_was_saved(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kb looks at the file, writes the new one beside it, waits for the disk, and looks again before it renames."""
+    path = root / one(kb, decision(0, session="s1", host="test")).path
+    real, saved = os.fsync, []
+
+    def fsync(file: int) -> None:
+        real(file)
+        beside = os.readlink(f"/proc/self/fd/{file}")
+        if os.path.dirname(beside) == str(path.parent) and not saved:
+            saved.append(beside)
+            path.write_text(path.read_text().replace("USER_BLOCK_START -->", "USER_BLOCK_START -->\nMy own line.", 1))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    fact = "The deadline of the nightly export is two hours."
+    verdict = one(kb, decision(0, why=fact, session="s2", host="test"))
+    assert saved and verdict.verdict == "appended"
+    assert "My own line." in path.read_text() and fact in path.read_text()
+    assert [name for name in os.listdir(path.parent) if name.endswith(".tmp")] == []

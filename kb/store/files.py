@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 _BESIDE, _HALF = ".kb-", ".tmp"
 STALE = 60.0
@@ -45,10 +45,11 @@ def write(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
+def write_whole(path: str, data: bytes, *, synced: bool = False, only_if: Callable[[], bool] | None = None) -> bool:
     """Write a file so that a reader sees the old or the new one, never a part; permissions are kept.
 
-    *synced*: it is on the disk once this returns; that its name is there as well is up to `harden`.
+    *synced*: it is on the disk once this returns; that its name is there as well is up to `harden`. *only_if* is asked
+    last of all, when the new file is on the disk: where it says no, nothing is written, and False is returned.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = os.path.join(os.path.dirname(path), f"{_BESIDE}{os.getpid()}{_HALF}")
@@ -61,10 +62,14 @@ def write_whole(path: str, data: bytes, *, synced: bool = False) -> None:
                 os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
             os.chmod(beside, os.stat(path).st_mode & 0o7777)
+        if only_if and not only_if():
+            remove(beside)
+            return False
         os.replace(beside, path)
     except BaseException:
         remove(beside)
         raise
+    return True
 
 
 def harden(folders: Iterable[str]) -> None:

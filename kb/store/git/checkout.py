@@ -306,22 +306,25 @@ def _file_written(repository: Repository, path: str, before: bytes | None, now: 
     mine = content(path)
     if mine == now:
         return CLEAN
+    if mine is None and before is not None:
+        return KEPT
+    outcome, both = _planned(repository, mine, before, now)
+    if both is None and content(path) == mine:
+        return outcome
+    if both is not None and write_whole(path, both, synced=synced, only_if=lambda: content(path) == mine):
+        return outcome
+    return _file_written(repository, path, before, now, synced)  # saved again while git merged or the disk synced
+
+
+def _planned(repository: Repository, mine: bytes | None, before: bytes | None, now: bytes) -> tuple[str, bytes | None]:
+    """Return what becomes of a file that is as *mine*, and what is to be written; None for nothing."""
     if mine is None:
-        if before is not None:
-            return KEPT
-        write_whole(path, now, synced=synced)
-        return CLEAN
+        return CLEAN, now
     if _same_text(mine, before):
         crlf = b"\r\n" in mine and b"\r\n" not in now
-        write_whole(path, now.replace(b"\n", b"\r\n") if crlf else now, synced=synced)
-        return CLEAN
+        return CLEAN, now.replace(b"\n", b"\r\n") if crlf else now
     both = _merged_lines(repository, mine, before or b"", now)
-    if content(path) != mine:  # saved again while git was merging
-        return _file_written(repository, path, before, now, synced)
-    if both is None:
-        return KEPT
-    write_whole(path, both, synced=synced)
-    return MERGED
+    return (KEPT if both is None else MERGED), both
 
 
 def _same_text(mine: bytes, before: bytes | None) -> bool:
