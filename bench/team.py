@@ -18,13 +18,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from bench.faultcases import git
 from bench.storm import bad_refs, texts_of
 from bench.stormworld import environment
 from bench.writers import said
+from kb.errors import NeedsPerson
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
 
@@ -56,7 +57,7 @@ class Team:
 
     def step(self) -> None:
         """Let one clone do one thing."""
-        acts: tuple[Callable[[Path], None], ...] = (
+        acts: tuple[Callable[[Path], object], ...] = (
             self._write, self._write, self._write, self._fact, self._edit, self._edit, self._delete, self._sync,
             self._sync, self._killed_sync, self._pull,
         )  # fmt: skip
@@ -71,7 +72,22 @@ class Team:
             self._git(clone, "commit", "-qam", "Put down")
         for _ in range(_ROUNDS):
             for clone in self.clones:
-                self._sync(clone)
+                if self._sync(clone) == NeedsPerson.exit_code:
+                    self._bring_together(clone)
+
+    def _bring_together(self, clone: Path) -> None:
+        """Merge as a person does where both sides changed the same lines: keep those of both, and files over none."""
+        self.counts["brought together"] += 1
+        if not self._git(clone, "pull", "-q", "--no-rebase", "--no-edit"):
+            rows = git(clone, "ls-files", "--unmerged", "-z").split("\0")[:-1]
+            stages: dict[str, dict[str, str]] = {}
+            for meta, path in (row.split("\t", 1) for row in rows):
+                stages.setdefault(path, {})[meta.split()[2]] = meta.split()[1]
+            for path, found in stages.items():
+                (clone / path).write_bytes(_of_both(clone, found))
+            self._git(clone, "add", "--", *stages)
+            self._git(clone, "commit", "-q", "--no-edit")
+        self._kb(clone, "kb", "renumber")
 
     def _kb(self, clone: Path, *words: str, stdin: object = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -123,8 +139,10 @@ class Team:
             if self._git(clone, "rm", "-q", str(path)) and self._git(clone, "commit", "-qm", "Delete"):
                 self.kept = {text: one for text, one in self.kept.items() if one != title}
 
-    def _sync(self, clone: Path) -> None:
-        self.counts[f"sync: {self._kb(clone, 'kb', 'sync').returncode}"] += 1
+    def _sync(self, clone: Path) -> int:
+        code = self._kb(clone, "kb", "sync").returncode
+        self.counts[f"sync: {code}"] += 1
+        return code
 
     def _killed_sync(self, clone: Path) -> None:
         process = subprocess.Popen(
@@ -156,6 +174,23 @@ class Team:
             yield from (f"{clone.name} lost: {text}" for text in self.kept if text not in everything)
             with KnowledgeBase.at(str(clone)) as kb:
                 yield from (f"check: {found}" for found in kb.check() if found.severity == "error")
+
+
+def _of_both(clone: Path, stages: Mapping[str, str]) -> bytes:
+    """Return the file of which git's index has these *stages*, with the lines of both sides where both changed some."""
+    base, ours, theirs = (
+        subprocess.run(["git", "cat-file", "blob", stages[n]], cwd=clone, capture_output=True, check=True).stdout
+        if n in stages else None
+        for n in "123"
+    )  # fmt: skip
+    if ours is None or theirs is None:
+        return ours or theirs or b""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [Path(folder) / name for name in ("ours", "base", "theirs")]
+        for name, data in zip(names, (ours, base or b"", theirs), strict=True):
+            name.write_bytes(data)
+        command = ["git", "merge-file", "--union", "-p", *map(str, names)]
+        return subprocess.run(command, cwd=clone, capture_output=True, check=False).stdout
 
 
 def _title(text: str) -> str:
