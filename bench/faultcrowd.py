@@ -56,7 +56,7 @@ def write(place: str, writer: int, way: str) -> Iterator[list[Any]]:
         one = wanted(writer, number)
         if way == "hook":
             told = run(("kb-hook", "write"), place, json.dumps(one).encode(), dict(os.environ))
-            yield json.loads(told.out) if told.code in (0, 4) else [told.code, told.error]
+            yield json.loads(told.out) if told.code in (0, 3, 4) else [told.code, told.error]
         else:
             with KnowledgeBase(place, os.environ) as kb:
                 yield [verdict._asdict() for verdict in kb.write(candidates_of(one, "crowd"), folder=place)]
