@@ -35,7 +35,8 @@ class Entry(NamedTuple):
     oid: str = GONE
     """Git's name of the content; of a folder GONE."""
     mark: str = GONE
-    """`k`: not committed, a copy is kept; `a`: as an agent left it, and was told so; else GONE."""
+    """`k`: not committed, a copy is kept; `a` and git's name of what it had before: as an agent left it, and was told
+    so; else GONE."""
 
 
 class Snapshot(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, takewhile
 
 from kb.guarding.shell import MOST, UNKNOWN, Command, commands
-from kb.guarding.touched import Call, Place, patched, together
+from kb.guarding.touched import REMOVED, RESTORED, Call, Place, patched, together
 from kb.patterns import IGNORECASE, regex
 
 _DEEP = 6
@@ -95,8 +95,8 @@ def _of(command: Command, known: Mapping[str, str], depth: int) -> Call:
     return together([sent, _done(name, command, known, depth)]) if name and depth <= _DEEP else sent
 
 
-def _at(command: Command, paths: Sequence[str], *, whole: bool = False) -> tuple[Place, ...]:
-    return tuple(Place(path, command.folder, whole) for path in paths if path and path not in _QUIET)
+def _at(command: Command, paths: Sequence[str], *, whole: bool = False, back: str = "") -> tuple[Place, ...]:
+    return tuple(Place(path, command.folder, whole, "", back) for path in paths if path and path not in _QUIET)
 
 
 def _plain(words: Sequence[str]) -> list[str]:
@@ -127,7 +127,7 @@ def _done(name: str, command: Command, known: Mapping[str, str], depth: int) -> 
     if name in _WRITERS or is_in_place:
         return Call(writes=_at(command, _edited(words) if is_in_place else _plain(words)))
     if name in _REMOVERS:
-        return Call(writes=_at(command, _plain(words), whole=True))
+        return Call(writes=_at(command, _plain(words), whole=True, back=REMOVED if name == "rm" else ""))
     if name in _COPIERS or name in _MOVERS:
         return _copied(command, moves=name in _MOVERS)
     return Call(_at(command, _plain(words))) if name in _READERS else Call()
@@ -245,7 +245,8 @@ def _of_git(command: Command) -> Call:
         return _cleaned(here, rest)
     if verb in ("rm", "mv", "restore"):
         is_staged = {"--staged", "-S", "--cached"} & set(rest) and not {"--worktree", "-W"} & set(rest)
-        return Call() if is_staged else Call(writes=_at(here, plain, whole=verb != "restore"))
+        back = RESTORED if verb == "restore" else ""
+        return Call() if is_staged else Call(writes=_at(here, plain, whole=not back, back=back))
     if verb == "checkout":
         named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in plain if "/" in word or "." in word]
         return Call(writes=_at(here, named))

@@ -12,6 +12,9 @@ _NAMED = regex(
 _NOWHERE = ("/dev/null", "dev/null")
 
 
+RESTORED, REMOVED = "restored", "removed"
+
+
 class Place(NamedTuple):
     """A path as a call spells it."""
 
@@ -22,6 +25,8 @@ class Place(NamedTuple):
     """Whether all that stands below it is meant, where it is a folder."""
     brought: str = ""
     """The name of what comes into it, where it is a folder."""
+    back: str = ""
+    """RESTORED or REMOVED where that may take back a change of it; "" for any other write."""
 
 
 class Call(NamedTuple):

@@ -14,7 +14,7 @@ from kb.errors import BadRecord, KbError
 from kb.guarding import guard
 from kb.knowledge.guard import outside
 from kb.knowledge.guard.log import OWED, Log
-from kb.knowledge.guard.outside import LEFT, SETTINGS, Change, Judged, Look
+from kb.knowledge.guard.outside import SETTINGS, Change, Judged, Look
 from kb.knowledge.names import CONTENT
 from kb.record import Record
 from kb.snapshot import GONE
@@ -121,12 +121,12 @@ def _answered(
         if committed := _committed(kb, seen, back):
             said.append((_still_committed(kb, seen, committed), True))
     if left:
-        said.append((_left(kb, left), False))
+        said.append((_left(kb, seen, left), False))
     if lost := [one for one in (*found.discarded, *left) if one.mark == outside.COPIED and one.before != GONE]:
         said.append((_kept(kb, lost), True))
     if found.moved:
         said.append((_moved(seen, found.moved), False))
-    outside.refresh(kb, caller.folder, left, LEFT)
+    outside.refresh(kb, caller.folder, left)
     texts = [(kb.words(text), for_person) for text, for_person in said]
     person = "\n".join(text for text, for_person in texts if for_person)
     return Decision(context="\n".join(text for text, _ in texts), message=person)
@@ -278,21 +278,27 @@ def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
 # -- warn, and what is kept --------------------------------------------------------------------------
 
 
-def _left(kb: KnowledgeBase, changes: Sequence[Change]) -> Said:
-    paths = [change.path for change in changes]
+def _left(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> Said:
     return say(
         "kb: {paths} changed outside kb: kb has checked nothing of it. "
         "Next: hand it in with kb write, then: {command}",
-        paths=_listed(paths), command=_taking_back(kb, changes),
+        paths=_listed([change.path for change in changes]), command=_taking_back(kb, seen, changes),
     )  # fmt: skip
 
 
-def _taking_back(kb: KnowledgeBase, changes: Sequence[Change]) -> str:
+def _taking_back(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> str:
+    """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
     known = outside.tree(kb, kb.repository.head(), [change.path for change in changes])
-    paths = [change.path for change in changes if change.path in known]
-    new = [change.path for change in changes if change.path not in known]
-    commands = [_git(kb, "restore", "--staged", "--worktree", "--", *paths[:_NAMED])] if paths else []
+    committed = _committed(kb, seen, changes) if seen.before.head else []
+    rest = [change.path for change in changes if change.path not in committed]
+    paths = [path for path in rest if path in known]
+    new = [path for path in rest if path not in known]
+    both = ("--staged", "--worktree", "--")
+    commands = [_git(kb, "restore", *both, *paths[:_NAMED])] if paths else []
     commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
+    if committed:
+        undone = _git(kb, "restore", f"--source={seen.before.head[:12]}", *both, *committed[:_NAMED])
+        commands.append(f"{undone} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}")
     return "; ".join(commands)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb import snapshot as snapshots
 from kb.digest import sha256
 from kb.errors import KbError
+from kb.guarding.touched import REMOVED
 from kb.kinds import KINDS
 from kb.knowledge.guard import commits
 from kb.knowledge.guard.agents import mended
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 COPIED, LEFT = "k", "a"
+"""Marks of files; behind LEFT stands what the file had before, for an agent may take its change back."""
 SETTINGS = tuple(snapshots.SETTINGS.split("\n"))
 COPIES = "copies"
 """The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
@@ -99,6 +101,7 @@ def look(kb: KnowledgeBase, folder: str) -> Look | None:
                 entry = _copied(kb, entry, data)
         files[path] = entry
     gone = [path for path in before.files if path not in stamps]
+    files |= {path: entry for path in gone if (entry := before.files[path]).oid == GONE and entry.mark != GONE}
     changes += [Change(path, before.files[path].oid, before.files[path].mark, GONE, None, 0) for path in gone
                 if before.files[path].oid != GONE]  # fmt: skip
     now = Snapshot(head.ref, head.oid, kb.config.guard, kb.config.writer, folders, files)
@@ -127,21 +130,36 @@ def _taken(kb: KnowledgeBase, folder: str) -> None:
     _forget_old_copies(kb, files)
 
 
-def adopt(kb: KnowledgeBase, seen: Look, changes: Iterable[Change], mark: str = GONE) -> None:
-    """Keep what is there now as what there is to be: *changes* with *mark*, or with a copy where no commit has them."""
-    changes = list(changes)
+def adopt(kb: KnowledgeBase, seen: Look, changes: Iterable[Change], left: Iterable[str] = ()) -> None:
+    """Keep what is there now as what there is to be: what an agent has *left* so with that mark.
+
+    Of the other *changes*, what no commit has is copied.
+    """
+    changes, left = list(changes), set(left)
     known = tree(kb, Head(seen.now.ref, seen.now.head), [change.path for change in changes])
     files = dict(seen.now.files)
     for change in changes:
-        if change.after == GONE:
-            continue
-        entry = files[change.path]
-        if known.get(change.path) == change.after:
-            files[change.path] = entry._replace(mark=GONE)
-        else:
-            files[change.path] = _copied(kb, entry, change.data)._replace(mark=mark if mark != GONE else COPIED)
+        entry = files.get(change.path, Entry(GONE))
+        if change.path in left:
+            mark = change.mark if change.mark.startswith(LEFT) else LEFT + change.before
+            files[change.path] = entry._replace(mark=mark)
+        elif change.after != GONE:
+            is_known = known.get(change.path) == change.after
+            files[change.path] = entry._replace(mark=GONE) if is_known else _copied(kb, entry, change.data)
     _save(kb, seen.now._replace(files=files))
     _forget_old_copies(kb, files)
+
+
+def may_be_taken_back(kb: KnowledgeBase, path: str, back: str) -> bool:
+    """Return whether the file *path* stands as an agent left it, so that the agent may take its change back.
+
+    *back*: how; only what was not there before may be removed.
+    """
+    seen = snapshots.load(kb.root)
+    entry = seen.files.get(snapshots.named(kb.root, path)) if seen else None
+    if entry is None or not entry.mark.startswith(LEFT):
+        return False
+    return back != REMOVED or entry.mark == LEFT + GONE
 
 
 def adopt_all(kb: KnowledgeBase, seen: Look) -> None:
@@ -151,13 +169,10 @@ def adopt_all(kb: KnowledgeBase, seen: Look) -> None:
         adopt(kb, seen, seen.changes)
 
 
-def refresh(kb: KnowledgeBase, folder: str, left: Iterable[Change], mark: str) -> None:
-    """Take the snapshot again after files were put back; the changes *left* as they are get *mark*."""
+def refresh(kb: KnowledgeBase, folder: str, left: Iterable[Change]) -> None:
+    """Take the snapshot again after files were put back; the changes in *left* stand as the agent has made them."""
     if seen := look(kb, folder):
-        by_path = {change.path for change in left}
-        adopt(kb, seen, [one for one in seen.changes if one.path not in by_path])
-        if (again := look(kb, folder)) and by_path:
-            adopt(kb, again, [one for one in again.changes if one.path in by_path], mark)
+        adopt(kb, seen, seen.changes, [change.path for change in left])
 
 
 def _save(kb: KnowledgeBase, made: Snapshot) -> None:
@@ -276,7 +291,7 @@ def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = (
         was_text = change.mark == COPIED and change.before not in (GONE, earlier.get(change.path, GONE))
         if change.path in allowed or (change.data is not None and _is_ours(change, ours)):
             continue
-        if _is_known_text(kb, change):
+        if _is_known_text(kb, change) or change.mark == LEFT + change.after:
             continue
         if not is_committed or (change.path, change.after) in by_call:
             edits.append(change)

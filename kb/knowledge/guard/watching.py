@@ -11,7 +11,7 @@ from kb.guarding import guard
 from kb.guarding.calls import touched
 from kb.guarding.risk import FILE as RISK_FILE
 from kb.guarding.risk import HIGH, PATTERNS, Level, Risk, level, text_of
-from kb.guarding.touched import Call
+from kb.guarding.touched import Call, Place
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
 from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, real_path, whose
@@ -169,13 +169,22 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
             return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
         for path in meant(place, ground):
             what = whose(path, ground, whole=place.whole)
-            if what and not (is_free and what != "state"):
+            if what and not (is_free and what != "state") and not _takes_back(kb, place, path):
                 return guard.kept(_short(path, ground), what).in_language(language)
             if not what and not is_free and changes_block(path, seen.tool, seen.given):
                 return guard.kept(_short(path, ground), "block").in_language(language)
     if call.decides:
         return guard.decides(call.decides).in_language(language)
     return _settings_asked(kb, call, ground)
+
+
+def _takes_back(kb: KnowledgeBase, place: Place, path: str) -> bool:
+    """Return whether the write to *path* is what kb itself asks for after a change outside kb."""
+    if not place.back:
+        return False
+    from kb.knowledge.guard.outside import may_be_taken_back
+
+    return may_be_taken_back(kb, real_path(path), place.back)
 
 
 def _settings_asked(kb: KnowledgeBase, call: Call, ground: Grounds) -> Decision:
