@@ -48,6 +48,11 @@ class Decision(NamedTuple):
         return _together(self.message, self.reason if self.permission == WARN else "")
 
     @property
+    def told_unheard(self) -> str:
+        """All that is told beside a permission where the host can tell the model nothing: the person is told it."""
+        return _together(self.context, "" if self.told_person in self.context else self.told_person)
+
+    @property
     def changes_input_silently(self) -> bool:
         """Whether the input changes and the model need not be told: not every host can tell it before a call."""
         return self.updated_input is not None and not self.updated_note

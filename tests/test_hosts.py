@@ -140,6 +140,20 @@ def test_a_call_that_is_denied_is_denied_everywhere_and_its_input_stays(host: st
     assert not {"updatedInput", "modifiedArgs", "updated_input", "input"} & set(str(answer).replace("'", " ").split())
 
 
+UNHEARD: dict[str, str] = {"gemini": "systemMessage", "cursor": "user_message"}
+"""The hosts that tell the model nothing before a call, and the key of what they show the person."""
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_holds_for_a_file_is_told_before_the_call_and_once(host: str) -> None:
+    """Where the host can tell the model nothing then, it shows it to the person: it is not dropped."""
+    text = "read C001 first"
+    for decision in (Decision("warn", context=text), Decision(context=text, message=text)):
+        printed = module(host).rendered("PreToolUse", decision, {})
+        assert printed.count(text) == 1 or (host not in UNHEARD and decision.message), host
+        assert host not in UNHEARD or json.loads(printed)[UNHEARD[host]] == text
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_session_is_told_what_was_decided_before(world: World, host: str) -> None:
     event = next(own for own, ours in module(host).EVENTS.items() if ours == "UserPromptSubmit")

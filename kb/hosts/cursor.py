@@ -83,7 +83,8 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
     """Return what the hook prints; `ask` is not enforced by the host, so what is to be asked is denied."""
     output: dict[str, Any] = {}
     denied = decision.permission in (ASK, DENY)
-    message = (decision.refusal if denied else decision.told_person)[:LIMIT]
+    person = decision.told_unheard if event == "PreToolUse" else decision.told_person
+    message = (decision.refusal if denied else person)[:LIMIT]
     if event == "PreToolUse":
         output["permission"] = DENY if denied else ALLOW
         if denied:

@@ -78,8 +78,8 @@ def rendered(event: str, decision: Decision, payload: Mapping[str, Any]) -> str:
         said["additionalContext"] = decision.told_model[:LIMIT]
     if said:
         output["hookSpecificOutput"] = said
-    if decision.told_person:
-        output["systemMessage"] = decision.told_person[:LIMIT]
+    if person := decision.told_unheard if event == "PreToolUse" else decision.told_person:
+        output["systemMessage"] = person[:LIMIT]
     return json.dumps(output, ensure_ascii=False) + "\n"
 
 
