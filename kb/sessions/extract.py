@@ -141,7 +141,7 @@ def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piec
 
 def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
-    for sentence in sentences(place.piece.text):
+    for sentence in dict.fromkeys(sentences(place.piece.text)):  # said again in one piece, it is the same candidate
         if len(sentence) > _LONGEST or count_characters(outside_code(sentence)) < _SHORTEST:
             continue
         told = _SENTENCE_LABEL.sub("", sentence)

@@ -64,7 +64,7 @@ def entropy(value: str) -> float:
 
 def is_issued(value: str) -> bool:
     """Tell whether *value* begins as the tokens of a service do."""
-    return value.lower().startswith(_ISSUED)
+    return value[:1].isalpha() and value.lower().startswith(_ISSUED)
 
 
 def is_mixed(value: str) -> bool:

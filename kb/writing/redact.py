@@ -13,6 +13,7 @@ from itertools import accumulate
 from kb.config import Masking
 from kb.record import Candidate
 from kb.values import TYPE_CHECKING, NamedTuple
+from kb.writing.crowded import crowded
 from kb.writing.secretrules import Rule
 from kb.writing.secretsearch import Area, Span, Task, find_secrets, prepare, private_pattern, rules_that_may_match
 
@@ -127,10 +128,12 @@ def _spans(text: str, task: Task) -> list[Span]:
 
     A mask may uncover another secret: of keys that follow each other without a gap only the first has nothing before
     it. So it is looked again round each new mask, and at last everywhere. What that may cost is bounded; where a text
-    has used it up, what is still found takes its whole line with it, then four, sixteen, ... lines.
+    has used it up, what is still found takes its whole line with it, then four, sixteen, ... lines. A stretch that
+    consists of thousands of secrets is one place from the beginning.
     """
-    spans: list[Span] = []
-    now, left, lines, looks = text, _FREE + 2 * len(text), 1, 0
+    spans = _disjoint(crowded(text, task))
+    now, left, lines, looks = _apply(text, spans), _FREE + 2 * len(text), 1, 0
+    task = task._replace(only=()) if spans else task
     areas: list[Area] | None = None
     while True:
         found = _disjoint(list(find_secrets(now, task, areas)))

@@ -40,7 +40,7 @@ _BEHIND = 170
 """Characters behind a word in which a rule that looks around it searches; what begins there is seen to its end."""
 
 _NUMBERS = regex(r"[+(0-9][0-9 ().+-]{6,}")
-_NUMBER_START = regex(r"(?:(?<![A-Za-z0-9_.])|(?<=\\[nrt]))(?=[+(]?[0-9][0-9 ().-]{6})")
+_NUMBER_START = regex(r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))(?=[+(]?[0-9][0-9 ().-]{6})")
 _RUN = regex(r"[!-~]{16,}")
 _REST = regex(r"\S*")
 
