@@ -1,5 +1,6 @@
 """What the guard tells an agent to do about a change outside kb: the agent may do it, and it undoes the change."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from conftest import git
 from test_guard_after import REPLACE, Agent, agent_in, shop
 
 from kb.decision import DENY, Decision
+from kb.knowledge import KnowledgeBase
+from kb.knowledge.guard.agents import staged
 
 __all__ = ["shop"]
 NEW = "content/anchors/global/D009-x.md"
@@ -53,3 +56,18 @@ def test_a_record_that_the_agent_has_changed_is_not_removed(warned: Agent) -> No
     warned.does(REPLACE)
     assert warned.hook("PreToolUse", f"rm -- {warned.record}").permission == DENY
     assert warned.hook("PreToolUse", f"git rm {warned.record}").permission == DENY
+
+
+@pytest.mark.parametrize("mode", ["warn", "block"])
+def test_the_commit_that_undoes_a_change_is_not_reported(shop: Agent, tmp_path: Path, mode: str) -> None:
+    """Else the pre-commit hook refuses the very commit that kb asks for."""
+    agent = agent_in(shop, tmp_path / "shop", mode)
+    said = agent.does(f"{REPLACE} && git commit -qam 'Rename'")
+    end = said.context.rindex(" && ")
+    restore = said.context[said.context.rindex("git -C", 0, end) : end]
+    agent.run(restore)
+    with KnowledgeBase(str(agent.folder), {**os.environ, "CLAUDECODE": "1"}) as kb:
+        assert [row.path for row in staged(kb)] == []
+    agent.run(f"echo x >> {agent.record}; git add -A")
+    with KnowledgeBase(str(agent.folder), {**os.environ, "CLAUDECODE": "1"}) as kb:
+        assert [row.path for row in staged(kb)] == [str(agent.record.relative_to(agent.folder))]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from kb import snapshot
 from kb.digest import sha256
 from kb.kinds import KINDS
 from kb.knowledge.guard.places import BANK
 from kb.knowledge.names import CONTENT
+from kb.snapshot import GONE, Entry, Snapshot
 from kb.values import TYPE_CHECKING
 from kb.words import say
 
@@ -49,12 +51,24 @@ def staged(kb: KnowledgeBase) -> Iterator[Finding]:
     if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _GOING_ON):
         return
     mended = kb.state.load(_MENDED) or {}
+    seen = snapshot.load(kb.root)
     for path, oid in _staged(kb).items():
+        if seen and _is_undone(seen, path, oid):
+            continue
         if path in mended and mended[path] == sha256(kb.repository.output(["cat-file", "blob", oid]).out).hexdigest():
             continue
         message = say("an agent has staged a change here, where only kb writes")
         fix = say("take it back: git restore --staged --worktree {path}; then: kb write", path=path)
         yield Finding("writer", "error", path, 1, message, fix)
+
+
+def _is_undone(seen: Snapshot, path: str, oid: str) -> bool:
+    """Return whether the blob *oid* is what *path* had before a change of an agent: undoing it is no change."""
+    from kb.knowledge.guard.outside import LEFT  # it asks this module what was mended
+
+    oid = oid if oid.strip("0") else GONE
+    entry = seen.files.get(path, Entry(GONE))
+    return entry.mark == LEFT + oid or (entry.mark == GONE and entry.oid == oid != GONE)
 
 
 def _staged(kb: KnowledgeBase) -> dict[str, str]:
