@@ -233,6 +233,6 @@ def slugify(title: str, limit: int = 48) -> str:
 
 def first_sentence(text: str, limit: int = 120) -> str:
     """Return the first sentence of *text* on one line, *limit* characters at most."""
-    plain = one_line(_ITEM.sub("", text))
+    plain = one_line(_ITEM.sub("", text))[: limit + 2]  # a sentence that ends behind these is cut all the same
     end = next((m.end() for m in _SENTENCE_END.finditer(plain) if m.start() > 0), len(plain))
     return clip(plain[:end], limit)
