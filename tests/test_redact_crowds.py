@@ -60,6 +60,6 @@ def test_secrets_elsewhere_in_the_text_are_found() -> None:
 
 def test_a_megabyte_of_secrets_is_not_doubted_one_by_one() -> None:
     text = dump("password={value}", " ", 45_000)
-    redact("password=a1b2c3d4e5")
+    redact(dump("password={value}", " "))
     with within(0.5):
         assert redact(text)[0] == "[redacted:password]"

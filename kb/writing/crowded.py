@@ -41,7 +41,7 @@ def crowded(text: str, task: Task) -> list[Span]:
     for crowd in _crowds(text):
         if rule := _rule(crowd, text, task):
             start, end = _lines_of(crowd, text)
-            tail = (max(start, text.rfind("\n", start, crowd[-1].start())), end)
+            tail = (max(start, crowd[-1].start() - _BEHIND), end)
             spans += (Span(start, end, rule), *find_secrets(text, task, [tail]))
     if spans:  # the head of a key block or of a table may stand in a line that is masked, and the rest below it
         spans += find_secrets(text, task._replace(private=(), only=_KEY_BLOCKS))
