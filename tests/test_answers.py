@@ -83,6 +83,18 @@ def test_no_holds_when_the_extraction_was_put_off(session: Session, sentence: st
     assert session.records() == []
 
 
+@pytest.mark.parametrize("host", ["copilot", "cursor"])
+def test_no_holds_in_a_host_that_shows_no_proposals(session: Session, sentence: str, host: str) -> None:
+    session.say(sentence, host=host)
+    assert session.stop(host=host) == ""
+    session.say("mb:no", host=host)
+    wait(session.root)
+    session.hear("assistant", REWORDED[sentence])
+    session.stop(host=host)
+    session.end()
+    assert session.records() == []
+
+
 def test_no_holds_in_the_next_session_too(session: Session, sentence: str, tmp_path: Path) -> None:
     session.say(sentence)
     session.stop()

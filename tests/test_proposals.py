@@ -319,3 +319,16 @@ def test_where_nobody_sees_it_a_proposal_waits_to_be_asked_for(talk: Talk) -> No
     talk.say(WISH)
     assert talk.stop(host="cursor") == "" and talk.statuses() == ["new"]
     assert WISH in run(talk.root, "proposal").out
+
+
+@pytest.mark.parametrize("host", ["copilot", "cursor"])
+def test_where_nobody_sees_it_a_proposal_can_be_answered_all_the_same(talk: Talk, host: str) -> None:
+    talk.say(WISH)
+    assert talk.stop(host=host) == ""
+    _, told = talk.say("mb:no", host=host)
+    assert WISH in told and talk.statuses() == ["rejected"]
+    talk.say("从现在起退款一律先由财务复核，因为审计发现过重复付款", host=host)
+    assert talk.stop(host=host) == ""
+    _, told = talk.say("mb:write", host=host)
+    assert "财务复核" in told and any("财务复核" in title for title in talk.records())
+    assert not any(WISH in title for title in talk.records())

@@ -20,7 +20,7 @@ from kb.guarding import proposals as rules
 from kb.kinds import kind_label
 from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
-from kb.knowledge.guard.turns import FOLDER
+from kb.knowledge.guard.turns import FOLDER, SILENT
 from kb.knowledge.lookup import name_of
 from kb.knowledge.names import openable
 from kb.knowledge.privacy import is_shared
@@ -208,7 +208,7 @@ class Told(NamedTuple):
 
 def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = "") -> Told:
     """Do what a person has *said*, in *folder*, of the proposals of a session."""
-    pending = [one for one in everything(kb) if one.status == PENDING and one.session == session]
+    pending = _open_for_answers(kb, session)
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
         return Told(message=kb.words(say("kb: nothing is proposed here; see: kb proposal list")))
@@ -226,6 +226,14 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = 
     told = say("kb: the person confirmed; this was written:") if is_written else say("kb: this was not written:")
     text = "\n".join((kb.words(told), *(_outcome(kb, verdict, folder) for verdict in verdicts)))
     return Told(text, text)
+
+
+def _open_for_answers(kb: KnowledgeBase, session: str) -> list[Proposal]:
+    """Return the proposals that the person of *session* has been shown, or of a host that can show none."""
+    mine = [one for one in everything(kb) if one.session == session]
+    return [one for one in mine if one.status == PENDING] or [
+        one for one in mine if one.status == NEW and one.candidate.host in SILENT
+    ]
 
 
 def confirm(kb: KnowledgeBase, proposal: Proposal) -> Verdict:

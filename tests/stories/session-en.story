@@ -57,7 +57,8 @@ $ kb session save --transcript s.jsonl --json
   "archive": "shop-<stamp>-0a1b2c3d",
   "notes": [
     "saved already"
-  ]
+  ],
+  "kept": ""
 }
 
 $ kb session list --since soon

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.proposals import Told
 
-_SILENT = ("copilot", "cursor")
-"""Hosts that show a person nothing at the end of a turn: what is proposed there is found with `kb proposal`."""
+SILENT = ("copilot", "cursor")
+"""Hosts that show a person nothing at the end of a turn: what is proposed there waits for an answer unseen,
+and is found with `kb proposal`."""
 FOLDER = "proposals"
 """Where in the state folder the proposals are kept."""
 
@@ -65,4 +66,4 @@ def end(kb: KnowledgeBase, session: str, folder: str, host: str, verdicts: Seque
         return ""
     from kb.knowledge.proposals import propose
 
-    return propose(kb, log, folder, host, verdicts, silent=host in _SILENT)
+    return propose(kb, log, folder, host, verdicts, silent=host in SILENT)
