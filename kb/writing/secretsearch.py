@@ -167,7 +167,8 @@ def _matches(rule: Rule, seen: _Text) -> Iterator[re.Match[str]]:
             if end - start < rule.least or text.find(rule.holds, start, end) < 0:
                 continue
             cut = text[end : end + 1].strip() and text[end].isascii()  # the area ends here, not the run
-            yield from (found for found in rule.pattern.finditer(text, start, end) if not (cut and found.end() == end))
+            found = rule.pattern.finditer(text, start, end)
+            yield from (match for match in found if match.end() < end) if cut else found
     elif rule.before:
         for start, end in _windows(_places(rule.starts, seen), rule.before, text):
             yield from rule.pattern.finditer(text, start, end)
