@@ -14,11 +14,11 @@ from kb.digest import sha256
 from kb.errors import BadInput
 from kb.front import line_of, newline
 from kb.home import home_folder
+from kb.i18n import Message, msg
 from kb.patterns import bytes_regex, regex
 from kb.settingsfile import MEND, Change, content, decoded, encoded
 from kb.templates import FOLDER
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 VERSION = "memory-bank/v1"
 """The version of the protocol that kb ships."""
@@ -153,7 +153,7 @@ def _block(text: str, path: str) -> _Block | None:
     if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
         line = line_of(plain, (begins + ends)[-1].start())
         raise BadInput(
-            say("kb's block has no beginning or no end, or stands here twice"), path=path, line=line, hint=MEND
+            msg("kb's block has no beginning or no end, or stands here twice"), path=path, line=line, hint=MEND
         )
     stop = ends[0].end()
     stop += 1 if plain[stop : stop + 1] == "\n" else 0
@@ -238,18 +238,18 @@ def standings(files: Iterable[str], folder: str, language: str) -> list[Standing
     return found
 
 
-def drift(found: Sequence[Standing]) -> list[Said]:
+def drift(found: Sequence[Standing]) -> list[Message]:
     """Return where block and skill speak of different versions of the protocol; the block holds."""
     blocks = {one.version for one in found if one.part == "protocol" and one.version}
     skills = {one.version for one in found if one.part == "skill" and one.version}
     told = [
-        say("drift: the block says {one}, the skill {other}; the block holds: kb agents install", one=one, other=other)
+        msg("drift: the block says {one}, the skill {other}; the block holds: kb agents install", one=one, other=other)
         for one in sorted(blocks)
         for other in sorted(skills)
         if one != other
     ]
     return told + [
-        say("drift: {one} is not the protocol of this kb ({version})", one=one, version=VERSION)
+        msg("drift: {one} is not the protocol of this kb ({version})", one=one, version=VERSION)
         for one in sorted(blocks | skills)
         if one != VERSION
     ]

@@ -11,11 +11,11 @@ import re
 from kb.errors import BadRecord
 from kb.fences import Code, code_lines, fenced
 from kb.front import Span, body_start, line_feeds, line_of, lines, lines_of, newline, whole_characters
+from kb.i18n import Message, msg
 from kb.kinds import SECTIONS, section_label, section_named
 from kb.patterns import regex
 from kb.record import Section
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 MACHINE_START = "<!-- MACHINE_BLOCK_START -->"
 MACHINE_END = "<!-- MACHINE_BLOCK_END -->"
@@ -56,12 +56,12 @@ def blocks(text: str, path: str = "") -> Blocks:
             raise _missing(marker, found, text, start, code, path)
         if len(places) > 1:
             line = line_of(text, places[1].start())
-            raise _bad_markers(say("the marker {marker} stands here twice", marker=marker), path, line)
+            raise _bad_markers(msg("the marker {marker} stands here twice", marker=marker), path, line)
     for one, other in zip(found[::2], found[1::2], strict=True):
         if _PARTNER[one.group(1)] != other.group(1) or one.group(1) in (MACHINE_END, USER_END):
             wrong = one if one.group(1) in (MACHINE_END, USER_END) else other
             line = line_of(text, wrong.start())
-            raise _bad_markers(say("the block markers are nested or out of order"), path, line)
+            raise _bad_markers(msg("the block markers are nested or out of order"), path, line)
     at = {match.group(1): match for match in found}
     return Blocks(
         Span(_after_line(text, at[MACHINE_START].end()), at[MACHINE_END].start()),
@@ -85,15 +85,15 @@ def _code_of(body: str, path: str) -> Code:
 def _missing(marker: str, found: list[re.Match[str]], text: str, start: int, code: Code, path: str) -> BadRecord:
     """Return what to say of a missing *marker*: at the open fence that swallows it, at its partner, else at the end."""
     if code.left_open and marker in text[start:]:
-        said = say("a code fence that is never closed swallows the marker {marker}", marker=marker)
+        said = msg("a code fence that is never closed swallows the marker {marker}", marker=marker)
         return _bad_markers(said, path, line_of(text, start) + code.left_open.line)
     partner = next((match.start() for match in found if match.group(1) == _PARTNER[marker]), None)
     line = line_of(text, partner) if partner is not None else max(1, len(lines(text)))
-    return _bad_markers(say("the marker {marker} is missing", marker=marker), path, line)
+    return _bad_markers(msg("the marker {marker} is missing", marker=marker), path, line)
 
 
-def _bad_markers(said: Said, path: str, line: int) -> BadRecord:
-    hint = say("put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own")
+def _bad_markers(said: Message, path: str, line: int) -> BadRecord:
+    hint = msg("put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own")
     return BadRecord(said, path=path, line=line, hint=hint)
 
 
@@ -136,10 +136,10 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
     for line in lines_of(text, found):
         if line - first not in code:
             raise BadRecord(
-                say("git's conflict markers stand in the file"),
+                msg("git's conflict markers stand in the file"),
                 path=path,
                 line=line,
-                hint=say("resolve the merge, then: git add {path}", path=path),
+                hint=msg("resolve the merge, then: git add {path}", path=path),
             )
 
 

@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator, Mapping
 
 from kb.errors import BadInput
+from kb.i18n import Message, msg
 from kb.kinds import KINDS, kind_named
 from kb.patterns import regex
 from kb.record import SCOPE, Candidate, Evidence
 from kb.text import clip
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -110,29 +110,29 @@ def parse(data: bytes, source: str = "-") -> list[Candidate]:
     """
     if len(data) > MAX_INPUT:
         raise BadInput(
-            say("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT),
+            msg("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT),
             path=source,
         )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadInput(
-            say("the input is not valid UTF-8"), path=source, line=data.count(b"\n", 0, error.start) + 1
+            msg("the input is not valid UTF-8"), path=source, line=data.count(b"\n", 0, error.start) + 1
         ) from None
     if not text.strip():
-        raise BadInput(say("the input is empty"), path=source, hint=SEE_FORM)
+        raise BadInput(msg("the input is empty"), path=source, hint=SEE_FORM)
     try:
         value = json.loads(text, object_pairs_hook=_without_doubles)
     except json.JSONDecodeError as error:
-        raise BadInput(say("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno) from None
+        raise BadInput(msg("not valid JSON: {problem}", problem=error.msg), path=source, line=error.lineno) from None
     except RecursionError:
-        raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
+        raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=source) from None
     except _Doubled as error:
         raise BadInput(
-            say("the field {key} stands in one object twice", key=clip(error.key, _SHOWN)), path=source
+            msg("the field {key} stands in one object twice", key=clip(error.key, _SHOWN)), path=source
         ) from None
     except ValueError:
-        raise BadInput(say("not valid JSON: {problem}", problem="a number has too many digits"), path=source) from None
+        raise BadInput(msg("not valid JSON: {problem}", problem="a number has too many digits"), path=source) from None
     return candidates(value, source)
 
 
@@ -153,7 +153,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-SEE_FORM = say("the form of a candidate: kb write --schema")
+SEE_FORM = msg("the form of a candidate: kb write --schema")
 """The next step of who handed in something else."""
 
 
@@ -181,7 +181,7 @@ def as_json(candidate: Candidate) -> dict[str, Any]:
 def _candidate(item: object, place: str) -> Candidate:
     if not isinstance(item, dict):
         raise BadInput(
-            say("a candidate is a JSON object, not {kind}", kind=_json_type(item)),
+            msg("a candidate is a JSON object, not {kind}", kind=_json_type(item)),
             path=place,
             hint=SEE_FORM,
         )
@@ -199,18 +199,18 @@ def _candidate(item: object, place: str) -> Candidate:
     return Candidate(**{**values, "kind": kind.name})
 
 
-def _problems(item: Mapping[str, Any]) -> Iterator[Said]:
+def _problems(item: Mapping[str, Any]) -> Iterator[Message]:
     properties = SCHEMA["properties"]
     for key in ("kind", "title"):
         if not isinstance(item.get(key), str):
-            yield say("the field {key} is missing or no text", key=key)
+            yield msg("the field {key} is missing or no text", key=key)
     for key, value in item.items():
         if key not in properties:
-            yield say("there is no field {key}", key=clip(key, _SHOWN))
+            yield msg("there is no field {key}", key=clip(key, _SHOWN))
         elif key != "kind" and value is not None:
             yield from misfits(value, properties[key], key)
     if isinstance(item.get("kind"), str) and kind_named(item["kind"]) is None:
-        yield say(
+        yield msg(
             "there is no kind {kind}; there are: {kinds}",
             kind=clip(item["kind"], _SHOWN),
             kinds=", ".join(k.name for k in KINDS),
@@ -218,22 +218,22 @@ def _problems(item: Mapping[str, Any]) -> Iterator[Said]:
     yield from _scope_problems(item.get("scope"), item.get("project"))
 
 
-def _scope_problems(scope: object, project: object) -> Iterator[Said]:
+def _scope_problems(scope: object, project: object) -> Iterator[Message]:
     if isinstance(project, str) and project:
         if scope and scope != f"project/{project}":
-            yield say("the fields {one} and {other} contradict each other", one="scope", other="project")
+            yield msg("the fields {one} and {other} contradict each other", one="scope", other="project")
         scope = f"project/{project}"
     if isinstance(scope, str) and scope and not _SCOPE.fullmatch(scope):
-        yield say("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
+        yield msg("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
 
 
-def misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Said]:
+def misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Message]:
     """Yield what keeps *value* from being what *schema* (JSON Schema, as far as SCHEMA uses it) asks for at *place*."""
     if not _has_type(value, schema):
         yield _misfit(value, schema, place)
     elif isinstance(value, str):
         if _HALF.search(value):
-            yield say("the field {key} holds half a character (a lone surrogate)", key=place)
+            yield msg("the field {key} holds half a character (a lone surrogate)", key=place)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from misfits(inner, schema["items"], f"{place}[{number}]")
@@ -241,32 +241,32 @@ def misfits(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Sa
         yield from _misfits_inside(value, schema, place)
 
 
-def _misfit(value: object, schema: Mapping[str, Any], place: str) -> Said:
+def _misfit(value: object, schema: Mapping[str, Any], place: str) -> Message:
     """Say what *value* should be: where a range or a list of words is asked for, its type alone says nothing."""
     shown = clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
     if "maximum" in schema:
         least, most = schema["minimum"], schema["maximum"]
-        return say(
+        return msg(
             "the field {key} must be a number from {least} to {most}, not {value}",
             key=place, least=least, most=most, value=shown,
         )  # fmt: skip
     if "minimum" in schema:
         least = schema["minimum"]
-        return say(
+        return msg(
             "the field {key} must be a whole number from {least} on, not {value}", key=place, least=least, value=shown
         )
     kind = shown if "enum" in schema else _json_type(value)
-    return say("the field {key} must be {wanted}, not {kind}", key=place, wanted=_wanted(schema), kind=kind)
+    return msg("the field {key} must be {wanted}, not {kind}", key=place, wanted=_wanted(schema), kind=kind)
 
 
-def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Said]:
+def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[Message]:
     inner, rest = schema.get("properties", {}), schema["additionalProperties"]
     for key in schema.get("required", ()):
         if key not in value:
-            yield say("the field {key} is missing or no text", key=f"{place}.{key}")
+            yield msg("the field {key} is missing or no text", key=f"{place}.{key}")
     for key, item in value.items():
         if key not in inner and not rest:
-            yield say("there is no field {key}", key=f"{place}.{clip(key, _SHOWN)}")
+            yield msg("there is no field {key}", key=f"{place}.{clip(key, _SHOWN)}")
         else:
             inside = f"{place}.{clip(key, _SHOWN)}"
             yield from misfits(key, _TEXT, inside)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from kb.errors import BadInput, KbError
 from kb.home import found
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -183,7 +183,7 @@ def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
     defaults = Config()._asdict()
     for key, value in values.items():
         if key not in defaults:
-            raise BadInput(say("there is no setting {key}", key=key), path=path, hint=say("see: kb config"))
+            raise BadInput(msg("there is no setting {key}", key=key), path=path, hint=msg("see: kb config"))
         default = defaults[key]
         good = (
             isinstance(value, list)
@@ -197,9 +197,9 @@ def config_of(values: Mapping[str, Any], path: str = FILE) -> Config:
             or (isinstance(value, int | float) and value < 0)
         ):
             raise BadInput(
-                say("the setting {key} cannot be {value}", key=key, value=repr(value)),
+                msg("the setting {key} cannot be {value}", key=key, value=repr(value)),
                 path=path,
-                hint=say("see: kb config"),
+                hint=msg("see: kb config"),
             )
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Config(**given)
@@ -212,7 +212,7 @@ def _parse(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             return tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(say("not valid TOML: {problem}", problem=error), path=path) from None
+        raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path) from None
 
 
 def _cached(cache: str, stamp: list[int]) -> dict[str, Any] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -30,21 +30,23 @@ class KbError(Exception):
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: Said | str, *, hint: Said | str = "", path: str = "", line: int = 0) -> None:
+    def __init__(self, message: Message | str, *, hint: Message | str = "", path: str = "", line: int = 0) -> None:
         """Say *message*; *path* and *line* (1-based) tell where the cause stands."""
-        self.message = message if isinstance(message, Said) else Said(message.replace("{", "{{").replace("}", "}}"), {})
-        self.hint = hint if isinstance(hint, Said) else say(hint)
+        self.message = (
+            message if isinstance(message, Message) else Message(message.replace("{", "{{").replace("}", "}}"), {})
+        )
+        self.hint = hint if isinstance(hint, Message) else msg(hint)
         self.path = path
         self.line = line
         super().__init__(message)
 
     def __str__(self) -> str:
-        return self.in_language("en")
+        return self.translate("en")
 
-    def in_language(self, language: str) -> str:
+    def translate(self, language: str) -> str:
         """Return place and message as one line in *language*."""
         place = f"{self.path}:{self.line}: " if self.line else f"{self.path}: " if self.path else ""
-        return place + self.message.in_language(language)
+        return place + self.message.translate(language)
 
 
 class NoKnowledgeBase(KbError):
@@ -85,7 +87,7 @@ class Overtaken(NeedsPerson):
     """A text was changed by somebody else while a person had it open, and both changed the same lines."""
 
     def __init__(
-        self, message: Said | str, *, hint: Said | str = "", path: str = "", marked: bytes = b"", seen: bytes = b"",
+        self, message: Message | str, *, hint: Message | str = "", path: str = "", marked: bytes = b"", seen: bytes = b"",
         committed: bytes | None = None,
     ) -> None:  # fmt: skip
         """Say *message*; *marked* has both versions between marks, and is an edit of *seen*, of which the tip had

@@ -12,9 +12,9 @@ from functools import cache
 
 from kb.errors import BadRecord
 from kb.front import line_feeds, lines
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -93,11 +93,11 @@ def _nested(text: str, rows: list[str]) -> Code:
     parser = _parser()
     if len(text) > MAX_NESTED:
         raise BadRecord(
-            say("the text has code fences in lists or quotes and is longer than {limit} characters", limit=MAX_NESTED)
+            msg("the text has code fences in lists or quotes and is longer than {limit} characters", limit=MAX_NESTED)
         )
     tokens = parser.parse(_MARKER.sub(r"\1# -", line_feeds(text)))
     if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
-        raise BadRecord(say("lists or quotes are nested too deep to tell code from text"))
+        raise BadRecord(msg("lists or quotes are nested too deep to tell code from text"))
     found: set[int] = set()
     left_open: OpenFence | None = None
     end = max((number for number, row in enumerate(rows, 1) if row.strip()), default=0)

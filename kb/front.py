@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.errors import BadRecord
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -54,21 +54,21 @@ def decode(data: bytes, path: str = "") -> str:
     """Return the text of a record file; raise BadRecord for what is no text or larger than 4 MB."""
     if len(data) > MAX_BYTES:
         raise BadRecord(
-            say("the file has {size} bytes; a record has at most {limit}", size=len(data), limit=MAX_BYTES),
+            msg("the file has {size} bytes; a record has at most {limit}", size=len(data), limit=MAX_BYTES),
             path=path,
         )
     if b"\0" in data:
         raise BadRecord(
-            say("the file is binary, not markdown"),
+            msg("the file is binary, not markdown"),
             path=path,
-            hint=say("restore it with: git checkout -- {path}", path=path),
+            hint=msg("restore it with: git checkout -- {path}", path=path),
         )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = line_of(data[: error.start].decode("utf-8"), error.start)
         raise BadRecord(
-            say("the file is not valid UTF-8"), path=path, line=line, hint=say("save it as UTF-8")
+            msg("the file is not valid UTF-8"), path=path, line=line, hint=msg("save it as UTF-8")
         ) from None
 
 
@@ -146,10 +146,10 @@ def _source(text: str, path: str) -> str:
     """Return the YAML of the front, "" without one."""
     span = front_span(text)
     if span is None and _OPENING.match(text):
-        raise BadRecord(say("the frontmatter is never closed"), path=path, line=1, hint=say("end it with a line ---"))
+        raise BadRecord(msg("the frontmatter is never closed"), path=path, line=1, hint=msg("end it with a line ---"))
     source = text[span.start : span.end] if span else ""
     if len(source) > MAX_FRONT:
-        raise BadRecord(say("the frontmatter is larger than {limit} characters", limit=MAX_FRONT), path=path, line=1)
+        raise BadRecord(msg("the frontmatter is larger than {limit} characters", limit=MAX_FRONT), path=path, line=1)
     return source
 
 
@@ -160,7 +160,7 @@ def _load(source: str, path: str) -> Front:
         return load(source, MAX_DEPTH)
     except YamlError as error:
         raise BadRecord(
-            say("the frontmatter cannot be read: {problem}", problem=error.problem),
+            msg("the frontmatter cannot be read: {problem}", problem=error.problem),
             path=path,
             line=error.line + 1,
         ) from None
@@ -322,8 +322,8 @@ def _applied(rows: list[str], edits: list[_Edit]) -> Iterator[str]:
 
 def _not_by_line(path: str, line: int) -> BadRecord:
     return BadRecord(
-        say("the frontmatter is not written one key a line"),
+        msg("the frontmatter is not written one key a line"),
         path=path,
         line=line,
-        hint=say("write every key on a line of its own: key: value"),
+        hint=msg("write every key on a line of its own: key: value"),
     )

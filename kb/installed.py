@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Mapping
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,7 +34,7 @@ def requirement(source: str) -> str:
     """Return the line for pip that installs kb from *source*, an address with a tag or commit; raise BadInput."""
     given = source.strip()
     if not _HARMLESS.fullmatch(given):
-        raise BadInput(say("{source} is no address", source=given), hint=_EXAMPLE)
+        raise BadInput(msg("{source} is no address", source=given), hint=_EXAMPLE)
     if _NAMED.fullmatch(given):
         return given
     if _ARCHIVE.fullmatch(given):
@@ -44,16 +44,16 @@ def requirement(source: str) -> str:
     elif match := _ADDRESS.fullmatch(given):
         address = match.group(1)
     else:
-        raise BadInput(say("{source} is no address", source=given), hint=_EXAMPLE)
+        raise BadInput(msg("{source} is no address", source=given), hint=_EXAMPLE)
     if "@" not in address.rpartition("/")[2]:
-        said = say(
+        said = msg(
             "{source} names no tag or commit: whoever changes what is there would change what runs", source=given
         )
         raise BadInput(said, hint=_EXAMPLE)
     return f"{PACKAGE} @ git+{address}"
 
 
-_EXAMPLE = say("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
+_EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
 
 
 def origin() -> str:

@@ -32,11 +32,11 @@ from kb.citations import record_links as record_links
 from kb.errors import BadRecord
 from kb.fences import code_lines as code_lines
 from kb.front import KEYS, body_start, decode, entry, front, front_span, key_line, line_feeds, line_of, newline
+from kb.i18n import Message, msg
 from kb.kinds import section_label, section_named
 from kb.record import GLOBAL, Record, Section, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -98,10 +98,10 @@ def proved(old: str, new: str, keys: Iterable[str], path: str = "") -> None:
     free = set(keys)
     for key in [*before, *(key for key in after if key not in before)]:
         if key not in free and (key not in before or key not in after or repr(before[key]) != repr(after[key])):
-            said = say("the edit would change the key {key}, which it must not touch", key=key)
+            said = msg("the edit would change the key {key}, which it must not touch", key=key)
             raise BadRecord(said, path=path, line=key_line(new, key))
     if _outside(old, path) != _outside(new, path):
-        said = say("the edit would change text outside the MACHINE block")
+        said = msg("the edit would change text outside the MACHINE block")
         raise BadRecord(said, path=path, line=line_of(new, body_start(new)))
 
 
@@ -117,10 +117,10 @@ def record_of(text: str, path: str = "") -> Record:
     values = _Values(front(text, path), text, path)
     if not values.front:
         raise BadRecord(
-            say("the file has no frontmatter"),
+            msg("the file has no frontmatter"),
             path=path,
             line=1,
-            hint=say("begin it with --- and the keys id, kind, title"),
+            hint=msg("begin it with --- and the keys id, kind, title"),
         )
     spans = blocks(text, path)
     return Record(
@@ -158,13 +158,13 @@ class _Values(NamedTuple):
         """Return the text under *key*, which must show something on a line."""
         word = self.front.get(key)
         if not isinstance(word, str | int | float) or isinstance(word, bool) or not one_line(str(word)):
-            raise self._wrong(key, say("the key {key} is missing or no text", key=key))
+            raise self._wrong(key, msg("the key {key} is missing or no text", key=key))
         return str(word)
 
     def word(self, key: str) -> str:
         """Return the text under *key*, or ""."""
         value = self.front.get(key, "")
-        return value if isinstance(value, str) else self._text(value, key, say("the key {key} must be text", key=key))
+        return value if isinstance(value, str) else self._text(value, key, msg("the key {key} must be text", key=key))
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return the list of words under *key*; one word is a list of one."""
@@ -172,7 +172,7 @@ class _Values(NamedTuple):
         if value is None:
             return ()
         items = value if isinstance(value, list) else [value]
-        wrong = say("the key {key} must be a list of words", key=key)
+        wrong = msg("the key {key} must be a list of words", key=key)
         return tuple(self._text(item, key, wrong) for item in items)
 
     def pairs(self, key: str) -> dict[str, str]:
@@ -180,7 +180,7 @@ class _Values(NamedTuple):
         value = self.front.get(key)
         if not value:
             return {}
-        wrong = say("the key {key} must be a mapping", key=key)
+        wrong = msg("the key {key} must be a mapping", key=key)
         if isinstance(value, list):
             return {self._text(item, key, wrong): "" for item in value}
         if not isinstance(value, dict):
@@ -191,15 +191,15 @@ class _Values(NamedTuple):
         """Return the number under *key*, 1 without one."""
         value = self.front.get(key, 1)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self._wrong(key, say("the key {key} must be a whole number from 1 on", key=key))
+            raise self._wrong(key, msg("the key {key} must be a whole number from 1 on", key=key))
         return value
 
-    def _text(self, value: object, key: str, wrong: Said) -> str:
+    def _text(self, value: object, key: str, wrong: Message) -> str:
         if isinstance(value, bool):
             return str(value).lower()
         if value is None or isinstance(value, str | int | float):
             return "" if value is None else str(value)
         raise self._wrong(key, wrong)
 
-    def _wrong(self, key: str, said: Said) -> BadRecord:
+    def _wrong(self, key: str, said: Message) -> BadRecord:
         return BadRecord(said, path=self.path, line=key_line(self.text, key))

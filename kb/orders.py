@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 
 class Order(NamedTuple):
     """One way of giving orders."""
 
-    problem: Said
+    problem: Message
     heads: str
     """The words, or pieces of Chinese, with which it begins."""
     pattern: re.Pattern[str]
@@ -29,15 +29,15 @@ class Order(NamedTuple):
     """False: in code it is an example."""
 
 
-OVERRULES = say("tells its reader to disregard what it was told")
-ROLE = say("gives its reader another role")
-SECRECY = say("asks its reader to keep something from people")
-LEAKS = say("asks for what its reader was told in confidence")
-FORGED = say("passes for a turn or a tool call of a conversation")
-RUNS = say("makes its reader run something")
-SENDS = say("makes its reader send secrets away")
-ADDRESSES = say("speaks to the agent that reads it")
-COMMANDS = say("claims to stand above other instructions")
+OVERRULES = msg("tells its reader to disregard what it was told")
+ROLE = msg("gives its reader another role")
+SECRECY = msg("asks its reader to keep something from people")
+LEAKS = msg("asks for what its reader was told in confidence")
+FORGED = msg("passes for a turn or a tool call of a conversation")
+RUNS = msg("makes its reader run something")
+SENDS = msg("makes its reader send secrets away")
+ADDRESSES = msg("speaks to the agent that reads it")
+COMMANDS = msg("claims to stand above other instructions")
 
 # -- pieces ---------------------------------------------------------------------------------------
 

@@ -15,14 +15,14 @@ from collections.abc import Collection, Mapping
 
 from kb.errors import BadInput
 from kb.home import state_home
+from kb.i18n import msg
 from kb.jsontext import bare
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
 
-MEND = say("mend the file and try again; nothing was changed")
+MEND = msg("mend the file and try again; nothing was changed")
 
 
 class Change(NamedTuple):
@@ -54,7 +54,7 @@ def content(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=path) from None
+        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
 
 
 def decoded(data: bytes, path: str) -> str:
@@ -63,7 +63,7 @@ def decoded(data: bytes, path: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(say("not valid UTF-8"), path=path, line=line, hint=MEND) from None
+        raise BadInput(msg("not valid UTF-8"), path=path, line=line, hint=MEND) from None
 
 
 def json_in(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dict[str, Any]]:
@@ -77,12 +77,12 @@ def json_in(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dic
     try:
         settings = json.loads(bare(text) if comments else text)
     except json.JSONDecodeError as error:
-        problem = say("not valid JSON: {problem}", problem=error.msg)
+        problem = msg("not valid JSON: {problem}", problem=error.msg)
         raise BadInput(problem, path=path, line=error.lineno, hint=MEND) from None
     except RecursionError:
-        raise BadInput(say("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=MEND) from None
+        raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=MEND) from None
     if not isinstance(settings, dict):
-        raise BadInput(say("the settings are no JSON object"), path=path, line=1, hint=MEND)
+        raise BadInput(msg("the settings are no JSON object"), path=path, line=1, hint=MEND)
     return text, settings
 
 
@@ -109,7 +109,7 @@ def apply(change: Change, environment: Mapping[str, str]) -> None:
     path = os.path.realpath(change.path)
     if _leaves_its_project(change.path, path, environment.get("HOME", "")):
         raise BadInput(
-            say("{path} leads out of the project", path=change.path), hint=say("it leads to {path}", path=path)
+            msg("{path} leads out of the project", path=change.path), hint=msg("it leads to {path}", path=path)
         )
     if change.after is None:
         os.unlink(path)

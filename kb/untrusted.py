@@ -13,11 +13,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from kb.front import lines_of
+from kb.i18n import Message, msg
 from kb.orders import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, Order
 from kb.patterns import DOTALL, MULTILINE, regex
 from kb.text import clip
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 INSTRUCTION, COMMENT, HIDDEN = "instruction", "comment", "hidden"
 _SHOWN = 60
@@ -29,7 +29,7 @@ class Trouble(NamedTuple):
 
     kind: str
     """instruction: it speaks to an agent; comment: prose that a page does not show; hidden: what nobody sees."""
-    problem: Said
+    problem: Message
     """What it does: a sentence whose subject is the text."""
     words: str
     """The words, in lower case and without what hides in them, or the code of the character."""
@@ -42,7 +42,7 @@ class _Found(NamedTuple):
 
     place: int
     kind: str
-    problem: Said
+    problem: Message
     words: str
 
 
@@ -105,14 +105,14 @@ _BREAK = regex("\r(?!\n)|[\u2028\u2029]")
 _TAG = regex("[\U000e0020-\U000e007e]")
 """Invisible copies of the characters of ASCII, in which a text can be smuggled."""
 
-TURNS = say("turns the direction of the line, so it shows other than it reads")
+TURNS = msg("turns the direction of the line, so it shows other than it reads")
 _PROBLEMS = {
     "bidi": TURNS,
     "mark": TURNS,
-    "control": say("has a control character"),
-    "unseen": say("has a character that nobody sees"),
+    "control": msg("has a control character"),
+    "unseen": msg("has a character that nobody sees"),
 }
-_LOOKALIKE = say("mixes letters that look alike and are not the same")
+_LOOKALIKE = msg("mixes letters that look alike and are not the same")
 
 
 class _Run(NamedTuple):
@@ -298,7 +298,7 @@ def _spelled_out(shown: str) -> Iterator[_Found]:
             yield _found(INSTRUCTION, OVERRULES, match.start(), match[0])
 
 
-def _found(kind: str, problem: Said, place: int, words: str) -> _Found:
+def _found(kind: str, problem: Message, place: int, words: str) -> _Found:
     return _Found(place + len(words) - len(words.lstrip()), kind, problem, words)
 
 
@@ -367,8 +367,8 @@ _FOR_AUTHORS = regex(
     r"|can))\b|可选|待补充|待定|待办|填写|说明|描述|示例|例如|如有|如适用|请补充|删除此|模板|在此|列出|参考|占位"
 )
 """Comments of tools, of templates and of authors to themselves."""
-_SPEAKS_UNSEEN = say("speaks to an agent in what a page does not show")
-_UNSHOWN = say("has prose in a comment, which a page does not show")
+_SPEAKS_UNSEEN = msg("speaks to an agent in what a page does not show")
+_UNSHOWN = msg("has prose in a comment, which a page does not show")
 
 
 def _comments(shown: str) -> Iterator[_Found]:

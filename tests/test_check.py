@@ -18,11 +18,11 @@ from kb.checking.report import as_github, as_json, as_text, summary
 from kb.checking.rules import check
 from kb.config import Config
 from kb.front import body_start
+from kb.i18n import msg
 from kb.kinds import ADR_SECTIONS, BY_PREFIX
 from kb.knowledge import KnowledgeBase, checkup
 from kb.markdown import read, render
 from kb.record import Record, Section
-from kb.words import say
 
 SIX = tuple(Section(name, name, f"说明：{name}, in so many words.") for name in ADR_SECTIONS)
 TODAY = "2026-11-20"
@@ -766,7 +766,7 @@ def test_what_only_a_person_can_settle_stays() -> None:
 
 def test_a_fix_that_does_not_read_back_as_meant_is_left_out() -> None:
     one = source(record())
-    finding = Finding("x", "error", one.path, 1, say("x"), say("x"), {"supersedes": {"no": "list"}})
+    finding = Finding("x", "error", one.path, 1, msg("x"), msg("x"), {"supersedes": {"no": "list"}})
     assert fixes([finding], [one], new_uid=str) == {}
 
 
@@ -785,7 +785,7 @@ def test_no_fix_touches_the_body(body: str, status: str) -> None:
 # -- reports -------------------------------------------------------------------------------------
 
 BAD = Finding(
-    "link", "error", "content/a,b:c/D001-100%.md", 3, say("一\r\n二 ::error 50% {x}", x="a:b,c"), say("do it\nnow")
+    "link", "error", "content/a,b:c/D001-100%.md", 3, msg("一\r\n二 ::error 50% {x}", x="a:b,c"), msg("do it\nnow")
 )
 
 
@@ -801,7 +801,7 @@ def test_text_can_be_opened_and_names_rule_and_next_step() -> None:
 def test_reports_keep_to_their_lines() -> None:
     assert as_text([BAD]).count("\n") == 2
     assert as_github([BAD]).count("\n") == 1
-    evil = BAD._replace(message=say("{t}", t="\x1b[31mred\u202e"))
+    evil = BAD._replace(message=msg("{t}", t="\x1b[31mred\u202e"))
     assert "\x1b" not in as_text([evil]) + as_github([evil])
 
 

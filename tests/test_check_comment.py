@@ -15,9 +15,9 @@ from kb.checking.findings import Finding
 from kb.cli import comment
 from kb.cli.ink import MARKDOWN, PLAIN, Item, code, fitted, harmless
 from kb.cli.ink import Part as Block
+from kb.i18n import msg
 from kb.record import Similar
 from kb.text import one_line
-from kb.words import say
 
 MARKUP = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", "table"])
 TAKEN = re.compile(r"@\w|#\d|[!$%~^&]\w|\bGH-\d|\bwww\.|://", re.IGNORECASE)
@@ -73,9 +73,9 @@ def test_a_hostile_record_stays_a_record(evil: str, language: str) -> None:
     new = record("D001", f"Title {evil}", kind=f"kind {evil}", scope=f"project/{evil}", supersedes=(evil,),
                  coexists_with={evil: evil}, texts={"why": f"because {evil}"}, path=f"content/{evil}.md")  # fmt: skip
     parts = (Part(f"## {evil}", evil, evil, True), Part("tags", "", ""))
-    finding = Finding("x", "error", f"content/{evil}.md", 3, say("{x}", x=evil), say("{x}", x=evil))
+    finding = Finding("x", "error", f"content/{evil}.md", 3, msg("{x}", x=evil), msg("{x}", x=evil))
     changes = (Change("new", new), Change("changed", new, new, parts, elsewhere=(evil,)), Change("removed", new, new))
-    said = (say("{x} holds", x=evil),)
+    said = (msg("{x} holds", x=evil),)
     page = comment.compared(
         Comparison(f"origin/{evil}", "0" * 40, changes, said, (finding,) * 2, {}), evil, language, MARKDOWN
     )
@@ -94,7 +94,7 @@ def comparison(counts: dict[str, int], warnings: int = 0, **more: Any) -> Compar
         for number in range(count)
     )
     findings = tuple(
-        Finding("x", "warning", f"content/D{number}.md", 1, say("wrong {n}", n=number), say("mend it"))
+        Finding("x", "warning", f"content/D{number}.md", 1, msg("wrong {n}", n=number), msg("mend it"))
         for number in range(warnings)
     )
     values = {"revision": "origin/main", "base": "1" * 40, "meaning": (), "elsewhere": {}, **more}
@@ -128,14 +128,14 @@ def test_many_warnings_are_folded_away_on_the_page_only() -> None:
 
 
 def test_one_thing_on_several_lines_is_said_once() -> None:
-    twice = [Finding("x", "error", "content/D001-x.md", line, say("wrong"), say("mend it")) for line in (3, 9, 9)]
+    twice = [Finding("x", "error", "content/D001-x.md", line, msg("wrong"), msg("mend it")) for line in (3, 9, 9)]
     page = comment.found(twice, "shop", "en")
     assert page.count("wrong") == 1 and "`content/D001-x.md:3, 9`" in page and "To settle before the merge: 1" in page
 
 
 def test_a_finding_names_its_record_with_its_project() -> None:
     place = "content/anchors/projects/shop/D001-x.md"
-    page = comment.found([Finding("x", "error", place, 3, say("wrong"), say("mend it"))], "shop", "en")
+    page = comment.found([Finding("x", "error", place, 3, msg("wrong"), msg("mend it"))], "shop", "en")
     assert "**shop:D001** — wrong" in page
 
 

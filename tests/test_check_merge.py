@@ -130,8 +130,8 @@ def test_a_section_twice_word_for_word_says_so(kb: KnowledgeBase, root: Path) ->
     put(root, record()._replace(sections=(*record().sections, one_section._replace(text=record().section("why")))))
     commit(root)
     finding = the(kb, "section-twice")
-    assert "word for word" in str(finding.message) and "第二" not in finding.message.in_language("zh")
-    assert "一字不差" in finding.message.in_language("zh")
+    assert "word for word" in str(finding.message) and "第二" not in finding.message.translate("zh")
+    assert "一字不差" in finding.message.translate("zh")
 
 
 BOTH = [

@@ -107,7 +107,7 @@ def test_a_mistake_is_named_with_file_line_and_the_next_step(
         at(tmp_path, SEED.replace(old, new))
     assert (caught.value.line, caught.value.exit_code) == (line, 2)
     assert named in str(caught.value) and str(tmp_path / "dcp-config.yaml") in str(caught.value)
-    assert hint in caught.value.hint.in_language("en") and hint in caught.value.hint.in_language("zh")
+    assert hint in caught.value.hint.translate("en") and hint in caught.value.hint.translate("zh")
 
 
 def test_a_file_that_is_no_text_or_no_file_is_named(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_relevance_is_a_share_that_never_rises() -> None:
 @pytest.mark.parametrize("budget", [100, 150, 300, 4000])
 def test_the_best_answer_is_kept_and_the_background_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
     made = summary(context.load(kb, "还款方式 retry payments"), budget)
-    text = made.in_language("en")
+    text = made.translate("en")
     assert tokens(text + "\n") <= budget
     assert "D001" in text
     assert ("## Project background" in text) == (budget >= 300)
@@ -100,8 +100,8 @@ def test_law_a_summary_keeps_its_budget_and_its_best_answer(
     loaded = Loaded("project/x", ("backend.framework: FastAPI",), tuple(domains), answers)
     made = summary(loaded, budget)
     for language in ("en", "zh"):
-        assert tokens(made.in_language(language) + "\n") <= budget
-    text = made.in_language("en")
+        assert tokens(made.translate(language) + "\n") <= budget
+    text = made.translate("en")
     assert not answers or "D000" in text
     shown = sum(f"[D{n:03}]" in text for n in range(len(answers)))
     assert (shown < len(answers)) == any("records that had no room" in str(one) for one in made.omitted)

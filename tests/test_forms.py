@@ -17,7 +17,7 @@ from kb.sessions.lint import SECTIONS, TITLES
 from kb.sessions.render import rendered
 from kb.sessions.reports import hui_output, shi_result
 from kb.sessions.story import Progress, commits, progress, task_of, where_it_stands
-from kb.sessions.transcript import Message, ToolCall, ToolResult, Transcript
+from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
 from kb.text import count
 
 TEMPLATES = Path(kb.__file__).parent / "templates"
@@ -33,15 +33,15 @@ def compact(transcript: Transcript, *, language: str = "en", **more: Any) -> str
     return forms.compact(transcript, write=writer("compact", language), language=language, **more)
 
 
-def human(line: int, text: str) -> Message:
-    return Message(line, "", "user", "human", (text,))
+def human(line: int, text: str) -> TranscriptMessage:
+    return TranscriptMessage(line, "", "user", "human", (text,))
 
 
-def agent(line: int, text: str = "", *calls: ToolCall) -> Message:
-    return Message(line, "", "assistant", "agent", (text,) if text else (), calls)
+def agent(line: int, text: str = "", *calls: ToolCall) -> TranscriptMessage:
+    return TranscriptMessage(line, "", "assistant", "agent", (text,) if text else (), calls)
 
 
-def todo(line: int, **states: str) -> Message:
+def todo(line: int, **states: str) -> TranscriptMessage:
     items = [{"content": content.replace("_", " "), "status": status} for content, status in states.items()]
     return agent(line, "", ToolCall(f"t{line}", "TodoWrite", {"todos": items}, line))
 
@@ -149,9 +149,9 @@ def test_no_part_says_none_where_something_was_cut(language: str, none: str, lim
         assert "事情in progress0" in form and "事情pending0" in form, "what is under way and open is told too"
 
 
-def bash(line: int, command: str, error: bool = False) -> tuple[Message, Message]:
+def bash(line: int, command: str, error: bool = False) -> tuple[TranscriptMessage, TranscriptMessage]:
     call = agent(line, "", ToolCall(f"b{line}", "Bash", {"command": command}, line))
-    return call, Message(line, "", "user", "tool", (), (), (ToolResult(f"b{line}", "ok", error, line),))
+    return call, TranscriptMessage(line, "", "user", "tool", (), (), (ToolResult(f"b{line}", "ok", error, line),))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_progress_follows_the_task_tools_too() -> None:
     def call(number: int, name: str, **given: object) -> ToolCall:
         return ToolCall(f"c{number}", name, given, number)
 
-    created = Message(2, "", "user", "tool", (), (), (ToolResult("c1", "Task #7 created: 写迁移", False, 2),))
+    created = TranscriptMessage(2, "", "user", "tool", (), (), (ToolResult("c1", "Task #7 created: 写迁移", False, 2),))
     messages = (
         agent(1, "", call(1, "TaskCreate", subject="写迁移"), call(2, "TaskCreate", subject="run it")),
         created,
@@ -256,14 +256,14 @@ def test_progress_follows_the_task_tools_too() -> None:
         ((human(1, "hi"), human(2, "port the parser to Rust")), "port the parser to Rust"),
         ((human(1, "继续"),), "继续"),
         (
-            (Message(1, "", "user", "wrapper", ("<command-args>review the branch</command-args>",)),),
+            (TranscriptMessage(1, "", "user", "wrapper", ("<command-args>review the branch</command-args>",)),),
             "review the branch",
         ),
-        ((Message(1, "", "user", "delegated", ("Explore the code",)),), "Explore the code"),
+        ((TranscriptMessage(1, "", "user", "delegated", ("Explore the code",)),), "Explore the code"),
         ((), ""),
     ],
 )
-def test_the_task_is_the_first_prompt_that_says_something(messages: tuple[Message, ...], task: str) -> None:
+def test_the_task_is_the_first_prompt_that_says_something(messages: tuple[TranscriptMessage, ...], task: str) -> None:
     assert task_of(Transcript(messages)) == task
 
 

@@ -51,7 +51,7 @@ def test_repetition_is_counted_in_sessions(repeat: int, sightings: int, admitted
 
 def test_times_without_a_session_are_not_called_sessions() -> None:
     (ground,) = admission(PLAIN, 3, CONFIG, in_sessions=False).grounds
-    assert str(ground) == "repeated: seen at least 3 times" and ground.in_language("zh") == "重复出现：至少 3 次"
+    assert str(ground) == "repeated: seen at least 3 times" and ground.translate("zh") == "重复出现：至少 3 次"
 
 
 def test_below_the_gate_is_held_with_what_to_add() -> None:
@@ -339,6 +339,6 @@ def test_an_update_is_no_repetition() -> None:
     assert answer.admitted and [str(ground) for ground in answer.grounds] == [
         "updates [D001], which has passed the gate"
     ]
-    assert answer.grounds[0].in_language("zh") == "更新已过门槛的 [D001]"
+    assert answer.grounds[0].translate("zh") == "更新已过门槛的 [D001]"
     no = update._replace(affects_future=False, reference_value=False, prevents_repeat=False)
     assert not admission(no, 1, Config()).admitted

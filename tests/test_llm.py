@@ -11,16 +11,18 @@ import pytest
 
 from kb.errors import BadInput, KbError
 from kb.sessions.llm import MAX_CHARACTERS, checked, request
-from kb.sessions.transcript import Message, ToolCall, Transcript
+from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage
 from kb.store import llm as place
 
 ZH = "最终我们选了 Kafka，吞吐够用，见 src/bus.py。"
 EN = "We settled on Kafka for the bus."
 SESSION = Transcript(
     messages=(
-        Message(3, "10:00", "user", "human", (ZH,)),
-        Message(7, "10:05", "assistant", "agent", (EN,), (ToolCall("t", "Edit", {"file_path": "/p/src/out.py"}, 7),)),
-        Message(8, "10:06", "user", "tool", ("tools said Kafka is a queue",)),
+        TranscriptMessage(3, "10:00", "user", "human", (ZH,)),
+        TranscriptMessage(
+            7, "10:05", "assistant", "agent", (EN,), (ToolCall("t", "Edit", {"file_path": "/p/src/out.py"}, 7),)
+        ),
+        TranscriptMessage(8, "10:06", "user", "tool", ("tools said Kafka is a queue",)),
     ),
     session_id="s-1",
 )
@@ -41,7 +43,7 @@ def test_the_request_says_what_to_do_in_the_language_asked_for(language: str) ->
 
 
 def test_of_a_long_session_the_end_is_given() -> None:
-    messages = tuple(Message(n, "", "user", "human", ("x" * 50_000,)) for n in range(1, 9))
+    messages = tuple(TranscriptMessage(n, "", "user", "human", ("x" * 50_000,)) for n in range(1, 9))
     rows = request(Transcript(messages), "en")["input"]
     assert [row["line"] for row in rows] == [7, 8] and sum(len(row["text"]) for row in rows) <= MAX_CHARACTERS
 

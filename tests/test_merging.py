@@ -398,7 +398,7 @@ def test_a_removal_is_told_with_its_side() -> None:
         "theirs removed from MACHINE block, Why: B.",
     }
     gone = merge(base, base.replace("note\n", ""), base.replace("A.", "a."))
-    assert [words.in_language("zh") for words in gone.removed] == ["ours 从USER 区块删去了：note"]
+    assert [words.translate("zh") for words in gone.removed] == ["ours 从USER 区块删去了：note"]
 
 
 def test_large_texts_take_no_longer_than_a_few_readings() -> None:

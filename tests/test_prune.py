@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sessions import Session, numbered
 from timing import within
 
+from kb.i18n import msg
 from kb.sessions import discard
 from kb.sessions.calls import History, history, record_of
 from kb.sessions.dcp import Dcp
@@ -18,7 +19,6 @@ from kb.sessions.strategies import max_output
 from kb.sessions.truncation import shortened
 from kb.sessions.usage import Usage
 from kb.text import tokens
-from kb.words import say
 
 BODY = "\n".join(f"def handler_{n}(event): return retry(event, times={n})" for n in range(40))
 EVERYTHING = Dcp(protected_patterns=())
@@ -329,7 +329,7 @@ def mixed() -> Session:
 
 def test_the_figures_of_the_report_are_sums_of_its_cuts() -> None:
     made = planned(mixed(), used=174_000)
-    text = report(made, when="2026-11-21 10:00:00", trigger=say("context use {percent}%", percent="87"),
+    text = report(made, when="2026-11-21 10:00:00", trigger=msg("context use {percent}%", percent="87"),
                   protected_turns=4, language="zh")  # fmt: skip
     saved = {name: sum(c.removed - c.left for c in made.cuts if c.strategy == name) for name in ("dedup", "supersede")}
     assert "## DCP 执行报告\n\n**执行时间**: 2026-11-21 10:00:00\n**触发原因**: 上下文使用 87%\n" in text

@@ -93,7 +93,7 @@ def test_list_and_show(kb: KnowledgeBase) -> None:
 def test_how_long_a_review_has_been_open(kb: KnowledgeBase, since: str, english: str, chinese: str) -> None:
     opened(kb)
     said = age(kb.reviews()[0]._replace(since=since), kb.today())
-    assert (str(said), said.in_language("zh")) == (english, chinese)
+    assert (str(said), said.translate("zh")) == (english, chinese)
 
 
 @pytest.mark.parametrize(("language", "age_"), [("en", "3 days"), ("zh", "3 天")])

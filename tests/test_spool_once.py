@@ -13,6 +13,7 @@ from conftest import Clock, git
 from bench.faultpoint import KILL, run
 from kb.candidate import as_json
 from kb.errors import Busy, GitFailed
+from kb.i18n import msg
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.lines.revisions import common
 from kb.knowledge.write import landed
@@ -21,7 +22,6 @@ from kb.knowledge.write.group import Call, Waiting
 from kb.knowledge.write.spool import spool
 from kb.record import Candidate
 from kb.store.git.lines import existing, is_ancestor
-from kb.words import say
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_one_that_gives_up_waiting_is_written_once_by_a_holder_that_has_read_its
     path = Path(kb.state.path("queue", writer.job))
     request = path.read_bytes()
     assert writer.last_answer() is None and not path.exists()
-    (held,) = spool(kb, [decision(0)], kb.root, Busy(say("another kb is writing in {path}", path="")), job=writer.job)
+    (held,) = spool(kb, [decision(0)], kb.root, Busy(msg("another kb is writing in {path}", path="")), job=writer.job)
     path.write_bytes(request)
     assert held.spooled and [verdict.verdict for verdict in Deciding(kb, "", kb.root).run([decision(1)])] == ["created"]
     git(root, "switch", "-q", "topic")

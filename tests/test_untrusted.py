@@ -25,7 +25,7 @@ def test_an_order_is_found_wherever_it_stands(text: str) -> None:
     assert instruction(text)
     embedded = f"The backend uses FastAPI.\n\n{text}\n\nIt has types."
     (first, *_) = [trouble for trouble in troubles(embedded) if trouble.kind == INSTRUCTION]
-    assert first.line >= 3 and first.words and str(first.problem) and first.problem.in_language("zh")
+    assert first.line >= 3 and first.words and str(first.problem) and first.problem.translate("zh")
 
 
 def test_half_of_the_attacks_were_kept_apart() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kb.checking.findings import Finding
 from kb.config import Config
+from kb.i18n import msg
 from kb.kinds import KINDS, section_label
 from kb.knowledge.review.branches import Review, Sides
 from kb.knowledge.story import Story, Version
@@ -28,7 +29,6 @@ from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
 from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
-from kb.words import say
 
 TODAY = "2026-05-09"
 ATTACK = '<script>document.title="taken"</script><img src=x onerror=alert(1)>'
@@ -402,7 +402,7 @@ def test_the_timeline_goes_by_month() -> None:
 
 def test_home_counts_and_says_what_waits_for_a_person() -> None:
     many = [record(f"D{n:03}", f"question {n}") for n in range(1, 23)]
-    bad = Finding("vague", "error", "p.md", 3, say("vague"), say("be clear"))
+    bad = Finding("vague", "error", "p.md", 3, msg("vague"), msg("be clear"))
     known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"), findings=[bad], today=TODAY)
     seen = Seen(html_of(known["index.md"], known))
     assert "Records: 23" in seen.text and "Sessions" not in seen.text
@@ -451,8 +451,8 @@ def test_the_inbox_shows_what_is_held_and_why() -> None:
 
 def test_health_names_the_record_the_finding_and_the_next_step() -> None:
     found = [
-        Finding("vague", "warning", "a.md", 3, say("vague {t}", t=ATTACK), say("be clear")),
-        Finding("lost", "error", "b.md", 1, say("lost"), say("find it")),
+        Finding("vague", "warning", "a.md", 3, msg("vague {t}", t=ATTACK), msg("be clear")),
+        Finding("lost", "error", "b.md", 1, msg("lost"), msg("find it")),
     ]
     known = made(record("D001", path="a.md"), findings=found)
     seen = Seen(html_of(known["health.md"], known))

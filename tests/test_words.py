@@ -9,7 +9,7 @@ from command_line import run
 from conftest import git
 
 from docs.templates import ROOT, calls, literals, missing, placeholders, templates, unreadable
-from kb.words import say
+from kb.i18n import msg
 from kb.words_zh import ROOMS, ZH
 
 SAID = templates()
@@ -57,12 +57,12 @@ def test_say_is_never_called_by_another_name() -> None:
 
 
 def test_a_sentence_is_told_in_both_languages() -> None:
-    said = say("not given: {sections}", sections="why")
-    assert (str(said), said.in_language("zh")) == ("not given: why", "未给出：why")
+    said = msg("not given: {sections}", sections="why")
+    assert (str(said), said.translate("zh")) == ("not given: why", "未给出：why")
 
 
 def test_what_has_no_chinese_half_stays_english() -> None:
-    assert say("nobody translated {this}", this="it").in_language("zh") == "nobody translated it"
+    assert msg("nobody translated {this}", this="it").translate("zh") == "nobody translated it"
 
 
 # -- no sentence is half in English --------------------------------------------------------------------

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.checking.findings import Finding
+from kb.i18n import Message
 from kb.patterns import regex
 from kb.record import Record, Similar, Status
 from kb.text import clip, one_line
 from kb.values import NamedTuple
-from kb.words import Said
 
 SHOWN = 200
 """Characters of one side of a change that are shown."""
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
     base: str
     """The commit in which the two parted."""
     changes: tuple[Change, ...]
-    meaning: tuple[Said, ...]
+    meaning: tuple[Message, ...]
     """What the merge will mean."""
     findings: tuple[Finding, ...]
     """What is wrong with the changed files, with other files because of them, and between this and other branches."""

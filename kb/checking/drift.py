@@ -10,10 +10,10 @@ from fnmatch import translate
 from kb.checking.findings import Finding, Severity
 from kb.checking.schema import is_day
 from kb.checking.shelf import Opened, Shelf, finding, folders_of
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.record import FIXED_BY, LIVE, REGRESSION_TEST, Record, Status, is_imported
 from kb.text import clip
-from kb.words import Said, say
 
 STALE_SHARE = 0.5
 """Share of a file's lines changed since a record was confirmed, from which the record is doubted. Our judgement."""
@@ -45,8 +45,8 @@ def impact_paths(shelf: Shelf) -> Iterator[Finding]:
             if "://" in path:
                 continue
             if _OUTSIDE.match(path):
-                message = say("{path} leads out of the project", path=clip(path, 120))
-                fix = say("write the path relative to the project's root")
+                message = msg("{path} leads out of the project", path=clip(path, 120))
+                fix = msg("write the path relative to the project's root")
                 yield finding("impact", one, message, fix, key="impact", item=path)
             elif files is not None and not trees[project].has(path):
                 yield _dangling(shelf, one, path, trees[project])
@@ -91,15 +91,15 @@ def bare_path(path: str) -> str:
 def _dangling(shelf: Shelf, one: Opened, path: str, tree: _Tree) -> Finding:
     vanished = shelf.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None
     message = (
-        say("{path} has vanished since the record was confirmed", path=clip(path, 120))
+        msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
         if vanished
-        else say("the project has no {path}", path=clip(path, 120))
+        else msg("the project has no {path}", path=clip(path, 120))
     )
     moved = tree.named(bare_path(path).rpartition("/")[2])
     fix = (
-        say("perhaps it moved: {target}", target=moved[0])
+        msg("perhaps it moved: {target}", target=moved[0])
         if len(moved) == 1
-        else say("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
+        else msg("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
     )
     severity: Severity = "error" if one.record.status == Status.ACCEPTED else "warning"
     return finding("impact", one, message, fix, key="impact", item=path, severity=severity)
@@ -116,11 +116,11 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
             continue
         if one.record.scope.removeprefix("project/") not in shelf.surroundings.trees:
             for path in (path for path, share in changes.items() if share is None):
-                message = say("{path} has vanished since the record was confirmed", path=clip(path, 120))
+                message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
                 yield finding("stale", one, message, _reread(one), key="impact", item=path, severity="warning")
         share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
         if share >= STALE_SHARE:
-            message = say(
+            message = msg(
                 "{share}% of {path} changed since the record was confirmed ({day})",
                 share=round(min(share, 1.0) * 100),
                 path=clip(path, 120),
@@ -129,8 +129,8 @@ def stale_records(shelf: Shelf) -> Iterator[Finding]:
             yield finding("stale", one, message, _reread(one), key="impact", item=path, severity="warning")
 
 
-def _reread(one: Opened) -> Said:
-    return say("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
+def _reread(one: Opened) -> Message:
+    return msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
 
 
 def failed_verifications(shelf: Shelf) -> Iterator[Finding]:
@@ -138,8 +138,8 @@ def failed_verifications(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         kept = one.record.extra.get(VERIFIED)
         if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
-            message = say("its verification failed on {day}", day=kept.get("date") or "–")
-            fix = say("mend the code or the record, then: kb verify {id}", id=one.record.id)
+            message = msg("its verification failed on {day}", day=kept.get("date") or "–")
+            fix = msg("mend the code or the record, then: kb verify {id}", id=one.record.id)
             yield finding("verification", one, message, fix, key=VERIFIED, severity="warning")
 
 
@@ -148,18 +148,18 @@ def known_fixes(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         commit = str(one.record.extra.get(FIXED_BY, ""))
         if shelf.surroundings.fixes.get(one.record.path) is False:
-            message = say("the project has no commit {commit}", commit=clip(commit, 64))
-            fix = say("name the commit that fixed it, or take {key} out", key=FIXED_BY)
+            message = msg("the project has no commit {commit}", commit=clip(commit, 64))
+            fix = msg("name the commit that fixed it, or take {key} out", key=FIXED_BY)
             yield finding("fix", one, message, fix, key=FIXED_BY)
         test = str(one.record.extra.get(REGRESSION_TEST, ""))
         files = shelf.surroundings.trees.get(one.record.scope.removeprefix("project/"))
         if test and files is not None and bare_path(test.partition("::")[0]) not in files:
-            message = say("the project has no {path}", path=clip(test, 120))
-            fix = say("name the test that keeps it from coming back, or take {key} out", key=REGRESSION_TEST)
+            message = msg("the project has no {path}", path=clip(test, 120))
+            fix = msg("name the test that keeps it from coming back, or take {key} out", key=REGRESSION_TEST)
             yield finding("fix", one, message, fix, key=REGRESSION_TEST)
         if commit and not test and one.record.status in LIVE:
-            message = say("it says what fixed it, and no test that keeps it from coming back")
-            fix = say("add {key}: with the path of the test", key=REGRESSION_TEST)
+            message = msg("it says what fixed it, and no test that keeps it from coming back")
+            fix = msg("add {key}: with the path of the test", key=REGRESSION_TEST)
             yield finding("fix", one, message, fix, key=FIXED_BY, severity="warning")
 
 
@@ -188,13 +188,13 @@ def old_records(shelf: Shelf) -> Iterator[Finding]:
         since = max(date.fromisoformat(day), _came_on(one.record) or date.min)
         age = (today - since).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
-            message = say("it has been waiting for a verdict for {days} days", days=age)
-            fix = say("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
+            message = msg("it has been waiting for a verdict for {days} days", days=age)
+            fix = msg("settle it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
             yield finding("unsettled", one, message, fix, key="status", severity="warning")
         elif (
             one.record.status == Status.ACCEPTED
             and age > UNCONFIRMED_DAYS
             and not shelf.surroundings.changes.get(one.record.path)
         ):
-            message = say("nobody has confirmed it for {days} days", days=age)
+            message = msg("nobody has confirmed it for {days} days", days=age)
             yield finding("stale", one, message, _reread(one), key="date", severity="warning")

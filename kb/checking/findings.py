@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from kb.i18n import Message
 from kb.record import Record
 from kb.values import NamedTuple
-from kb.words import Said
 
 Severity = Literal["error", "warning"]
 Key = tuple[str, str]
@@ -75,7 +75,7 @@ class Surroundings(NamedTuple):
     """Path of a record that both sides of the last merge have changed → what they made of it."""
     clean: frozenset[str] = frozenset()
     """`digest_of` texts in which the rules that look at one text alone have found nothing before."""
-    clashes: Mapping[tuple[str, str], Said] = {}
+    clashes: Mapping[tuple[str, str], Message] = {}
     """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
 
 
@@ -87,8 +87,8 @@ class Finding(NamedTuple):
     path: str
     line: int
     """1-based."""
-    message: Said
-    fix: Said
+    message: Message
+    fix: Message
     change: Mapping[str, Any] = {}
     """The frontmatter keys whose new values settle it safely; empty where only a person can."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kb.checking.findings import Finding, Key
 from kb.checking.shelf import Opened, Shelf, finding, next_ids
-from kb.words import say
+from kb.i18n import msg
 
 
 def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
@@ -22,8 +22,8 @@ def duplicate_ids(shelf: Shelf) -> Iterator[Finding]:
             yield finding(
                 "duplicate-id",
                 one,
-                say("{id} also names {other}", id=one.record.scoped_id, other=owners[0].record.path),
-                say("renumber this one, the younger; {id} is free: kb renumber", id=next(numbers)),
+                msg("{id} also names {other}", id=one.record.scoped_id, other=owners[0].record.path),
+                msg("renumber this one, the younger; {id} is free: kb renumber", id=next(numbers)),
                 key="id",
             )
 
@@ -41,12 +41,12 @@ def duplicate_uids(shelf: Shelf) -> Iterator[Finding]:
             yield finding(
                 "duplicate-uid",
                 one,
-                say("the record of {other} stands here once more", other=other.path)
+                msg("the record of {other} stands here once more", other=other.path)
                 if is_one
-                else say("this uid is already that of {other}", other=other.path),
-                say("compare both files and take one out: git rm {path}", path=one.record.path)
+                else msg("this uid is already that of {other}", other=other.path),
+                msg("compare both files and take one out: git rm {path}", path=one.record.path)
                 if is_one
-                else say("delete the uid of the copy, then: kb check --fix"),
+                else msg("delete the uid of the copy, then: kb check --fix"),
                 key="uid",
             )
 
@@ -66,7 +66,7 @@ def ids_on_other_branches(shelf: Shelf) -> Iterator[Finding]:
         if not ours or not others:
             continue
         settled = branches.get(trunk, {}).get(one.key) == ours
-        message = say(
+        message = msg(
             "on the branch {branch}, {id} names another record",
             branch=", ".join(sorted(others)),
             id=one.record.scoped_id,
@@ -74,8 +74,8 @@ def ids_on_other_branches(shelf: Shelf) -> Iterator[Finding]:
         if trunk in others or (not settled and min(others.values()) < ours):
             prefix = one.record.id.rstrip("0123456789")
             numbers = free.setdefault((one.record.scope, prefix), next_ids(shelf, one.record.scope, prefix))
-            fix = say("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.scoped_id)
+            fix = msg("renumber this one; {new} is free: kb renumber {id}", new=next(numbers), id=one.record.scoped_id)
             yield finding("branch-id", one, message, fix, key="id")
         else:
-            fix = say("the other one is to be renumbered before it is merged")
+            fix = msg("the other one is to be renumbered before it is merged")
             yield finding("branch-id", one, message, fix, key="id", severity="warning")

@@ -11,12 +11,12 @@ from kb.citations import citations
 from kb.errors import BadRecord
 from kb.fences import code_lines
 from kb.front import body_start, line_of, lines_of
+from kb.i18n import Message, msg
 from kb.kinds import BY_PREFIX
 from kb.naming import status_name
 from kb.patterns import regex
 from kb.record import LIVE, Record, Status, is_imported, name_for
 from kb.text import clip
-from kb.words import Said, say
 
 _LIKE_A_CITATION = regex(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
 _LINK = regex(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
@@ -32,8 +32,8 @@ def relations(shelf: Shelf) -> Iterator[Finding]:
         for key in ("supersedes", "amends", "coexists_with"):
             for reference in getattr(one.record, key):
                 if shelf.find(one.record.scope, reference) is None:
-                    message = say("there is no record {id}", id=clip(reference, 40))
-                    fix = say("correct the id under {key}, or take it out", key=key)
+                    message = msg("there is no record {id}", id=clip(reference, 40))
+                    fix = msg("correct the id under {key}, or take it out", key=key)
                     yield finding("relation", one, message, fix, key=key, item=reference)
 
 
@@ -43,8 +43,8 @@ def whole_or_part(shelf: Shelf) -> Iterator[Finding]:
         whole = {shelf.find(one.record.scope, reference) for reference in one.record.supersedes} - {None}
         for reference in one.record.amends if whole else ():
             if shelf.find(one.record.scope, reference) in whole:
-                message = say("{id} stands under supersedes and under amends", id=clip(reference, 40))
-                fix = say("keep it under one: supersedes for the whole, amends for a part")
+                message = msg("{id} stands under supersedes and under amends", id=clip(reference, 40))
+                fix = msg("keep it under one: supersedes for the whole, amends for a part")
                 yield finding("relation", one, message, fix, key="amends", item=reference)
 
 
@@ -53,8 +53,8 @@ def coexistence_reasons(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         for reference, reason in one.record.coexists_with.items():
             if not reason.strip():
-                message = say("it coexists with {id}, but not a word why", id=clip(reference, 40))
-                fix = say('write: coexists_with: {{{id}: "the reason"}}', id=clip(reference, 40))
+                message = msg("it coexists with {id}, but not a word why", id=clip(reference, 40))
+                fix = msg('write: coexists_with: {{{id}: "the reason"}}', id=clip(reference, 40))
                 yield finding("coexistence", one, message, fix, key="coexists_with", item=reference, severity="warning")
 
 
@@ -72,8 +72,8 @@ def dangling_citations(shelf: Shelf) -> Iterator[Finding]:
                     severity="error" if text.is_record else "warning",
                     path=text.path,
                     line=line,
-                    message=say("[{id}] names no record", id=_written(project, id)),
-                    fix=say("correct the id; if it is no citation, write it in code marks: `[{id}]`",
+                    message=msg("[{id}] names no record", id=_written(project, id)),
+                    fix=msg("correct the id; if it is no citation, write it in code marks: `[{id}]`",
                             id=_written(project, id)),
                 )  # fmt: skip
 
@@ -94,7 +94,7 @@ def citations_of_the_dead(shelf: Shelf) -> Iterator[Finding]:
             key = gone.get((project, id))
             if key:
                 status = shelf.by_key[key][0].record.status
-                message = say("[{id}] is {status}", id=_written(project, id), status=status_name(status))
+                message = msg("[{id}] is {status}", id=_written(project, id), status=status_name(status))
                 yield Finding(
                     "dead-citation", "warning", one.record.path, line, message, _instead(shelf, key, one.record.scope)
                 )
@@ -104,11 +104,11 @@ def _related(one: Opened) -> tuple[str, ...]:
     return (*one.record.supersedes, *one.record.amends, *one.record.coexists_with)
 
 
-def _instead(shelf: Shelf, key: Key, scope: str) -> Said:
+def _instead(shelf: Shelf, key: Key, scope: str) -> Message:
     live = [one for one in shelf.successors.get(key, ()) if one.record.status == Status.ACCEPTED]
     if live:
-        return say("cite [{id}] instead, or say why the old one still matters", id=_cited(live[0].record, scope))
-    return say("take the citation out, or say why the old one still matters")
+        return msg("cite [{id}] instead, or say why the old one still matters", id=_cited(live[0].record, scope))
+    return msg("take the citation out, or say why the old one still matters")
 
 
 def _cited(record: Record, scope: str) -> str:
@@ -154,7 +154,7 @@ def broken_links(shelf: Shelf) -> Iterator[Finding]:
                 severity="warning",
                 path=text.path,
                 line=line,
-                message=say("the link leads nowhere: {target}", target=clip(target, 120)),
+                message=msg("the link leads nowhere: {target}", target=clip(target, 120)),
                 fix=_likely(named, text.path, target),
             )
 
@@ -220,9 +220,9 @@ def _by_name(files: frozenset[str]) -> Mapping[str, list[str]]:
     return named
 
 
-def _likely(named: Mapping[str, list[str]], path: str, target: str) -> Said:
+def _likely(named: Mapping[str, list[str]], path: str, target: str) -> Message:
     found = named.get(posixpath.basename(_inside(path, target)), [])
     if len(found) == 1:
         likely = posixpath.relpath(found[0], posixpath.dirname(path) or ".")
-        return say("perhaps it moved: {target}", target=likely)
-    return say("correct the link, or add the file it leads to")
+        return msg("perhaps it moved: {target}", target=likely)
+    return msg("correct the link, or add the file it leads to")

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 
 from kb.checking.findings import Finding, Key, Severity
 from kb.checking.shelf import Opened, Shelf, finding, key_of_path
+from kb.i18n import msg
 from kb.kinds import SECTIONS, Kind, kind_named
 from kb.naming import status_name
 from kb.patterns import regex
 from kb.record import LIVE, TRANSITIONS, Record, Status, is_imported
 from kb.text import clip
-from kb.words import say
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}
 _ORNAMENT = regex(r"[\W_]+")
@@ -26,13 +26,13 @@ def statuses(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         if one.record.status in known:
             continue
-        message = say("there is no status {status}", status=clip(one.record.status, 40))
+        message = msg("there is no status {status}", status=clip(one.record.status, 40))
         meant = _meant(one.record.status)
         if meant:
-            fix = say("write: status: {status}", status=meant)
+            fix = msg("write: status: {status}", status=meant)
             yield finding("status", one, message, fix, key="status", change={"status": meant})
         else:
-            fix = say("write one of: {statuses}", statuses=", ".join(known))
+            fix = msg("write one of: {statuses}", statuses=", ".join(known))
             yield finding("status", one, message, fix, key="status")
 
 
@@ -47,8 +47,8 @@ def transitions(shelf: Shelf) -> Iterator[Finding]:
         before, now = shelf.surroundings.was.get(one.record.uid, ""), one.record.status
         if before in TRANSITIONS and now in TRANSITIONS and before != now and now not in TRANSITIONS[before]:
             allowed = ", ".join(status for status in Status if status in TRANSITIONS[before])
-            message = say("{now} cannot follow {before}", now=now, before=before)
-            fix = say("after {before} comes one of: {allowed}", before=before, allowed=allowed)
+            message = msg("{now} cannot follow {before}", now=now, before=before)
+            fix = msg("after {before} comes one of: {allowed}", before=before, allowed=allowed)
             yield finding("transition", one, message, fix, key="status")
 
 
@@ -64,18 +64,18 @@ def superseded_by_nobody(shelf: Shelf) -> Iterator[Finding]:
         successors = shelf.successors.get(one.key, ())
         pending = [s for s in successors if s.record.status in (Status.PROPOSED, Status.REJECTED)]
         if not successors and one.record.scope not in unread and not is_imported(one.record.extra):
-            fix = say(
+            fix = msg(
                 "name the successor: kb supersede {id} --by NEW; without one: kb status {id} deprecated",
                 id=one.record.scoped_id,
             )
-            yield finding("superseded", one, say("it is superseded, but by no record"), fix, key="status")
+            yield finding("superseded", one, msg("it is superseded, but by no record"), fix, key="status")
         elif successors and len(pending) == len(successors):
-            message = say(
+            message = msg(
                 "it is superseded by {id}, which is only {status}",
                 id=pending[0].record.scoped_id,
                 status=pending[0].record.status,
             )
-            fix = say(
+            fix = msg(
                 "accept {new}, or until then: kb status {id} accepted",
                 new=pending[0].record.scoped_id,
                 id=one.record.scoped_id,
@@ -96,8 +96,8 @@ def unmarked(shelf: Shelf) -> Iterator[Finding]:
         yield finding(
             "unmarked",
             owners[0],
-            say("{new} supersedes it, and it is still {status}", new=new.scoped_id, status=status_name(old.status)),
-            say("mark it: kb check --fix"),
+            msg("{new} supersedes it, and it is still {status}", new=new.scoped_id, status=status_name(old.status)),
+            msg("mark it: kb check --fix"),
             key="status",
             change={"status": str(Status.SUPERSEDED)},
         )
@@ -154,8 +154,8 @@ def cycles(shelf: Shelf) -> Iterator[Finding]:
     for ring in _rings(follow):
         first = ring.index(min(ring))
         chain = " → ".join(id for _, id in [*ring[first:], *ring[:first], ring[first]])
-        message = say("records supersede each other in a ring: {chain}", chain=clip(chain, 200))
-        fix = say("take out the wrong supersedes: an older record cannot replace a newer one")
+        message = msg("records supersede each other in a ring: {chain}", chain=clip(chain, 200))
+        fix = msg("take out the wrong supersedes: an older record cannot replace a newer one")
         yield finding("cycle", shelf.by_key[ring[first]][0], message, fix, key="supersedes")
 
 
@@ -191,12 +191,12 @@ def required_sections(shelf: Shelf) -> Iterator[Finding]:
         if missing and accepted and one.record.confirmed and not strict:
             continue  # a person has confirmed the one sentence they said: there may be no more to say
         if missing and accepted:
-            fix = say("write what is missing, or let it wait: kb status {id} proposed", id=one.record.scoped_id)
-            message = say("it is accepted without: {sections}", sections=missing)
+            fix = msg("write what is missing, or let it wait: kb status {id} proposed", id=one.record.scoped_id)
+            message = msg("it is accepted without: {sections}", sections=missing)
             yield finding("sections", one, message, fix, key="status", severity="error" if strict else "warning")
         elif missing:
-            message = say("this knowledge base refuses records without: {sections}", sections=missing)
-            yield finding("sections", one, message, say("write what is missing"), key="status")
+            message = msg("this knowledge base refuses records without: {sections}", sections=missing)
+            yield finding("sections", one, message, msg("write what is missing"), key="status")
 
 
 def missing_sections(record: Record, kind: Kind) -> list[str]:
@@ -240,14 +240,14 @@ def _contradictions(shelf: Shelf, key: str, made: list[tuple[str, Opened]]) -> I
         if against:
             theirs = next(v for k, v in against.record.claims.items() if _same(k) == key)
             ours, written = next((v, k) for k, v in one.record.claims.items() if _same(k) == key)
-            message = say(
+            message = msg(
                 "{key} is {ours} here, and {theirs} in {other}",
                 key=clip(written, 60),
                 ours=clip(ours, 60),
                 theirs=clip(theirs, 60),
                 other=against.record.scoped_id,
             )
-            fix = say(
+            fix = msg(
                 'supersede one of them, or say why both hold: coexists_with: {{{id}: "the reason"}}',
                 id=against.record.scoped_id,
             )
@@ -272,7 +272,7 @@ def clashes(shelf: Shelf) -> Iterator[Finding]:
     for (path, against), reason in shelf.surroundings.clashes.items():
         one, other = at.get(path), at.get(against)
         if one and other and not _claim_otherwise(one.record, other.record):
-            fix = say("replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
+            fix = msg("replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
                       old=other.record.scoped_id, new=one.record.scoped_id)  # fmt: skip
             foreign = is_imported(one.record.extra) and is_imported(other.record.extra)
             severity: Severity = "warning" if foreign else "error"  # their authors let both stand, in another tool

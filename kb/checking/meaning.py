@@ -5,51 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.checking.changes import Change, named
+from kb.i18n import Message, msg
 from kb.kinds import ADR_SECTIONS, section_labels
 from kb.naming import status_name
 from kb.record import GLOBAL, Record, Status
 from kb.text import clip
-from kb.words import Said, say
 
 _TITLE = 60
 
 
-def meaning(changes: Iterable[Change], world: Mapping[str, Record], language: str) -> tuple[Said, ...]:
+def meaning(changes: Iterable[Change], world: Mapping[str, Record], language: str) -> tuple[Message, ...]:
     """Return what will hold after the merge and what no longer will, each said once.
 
     *world* holds every record as it will be after the merge; *language* is that of the sections' names.
     """
     told: set[str] = set()
-    said: list[Said] = []
+    said: list[Message] = []
     called = named(world.values())
     for change in changes:
         said += _new(change, called, told) if change.step == "new" else _other(change, told, language)
-    return tuple(said or [say("what holds stays as it is")])
+    return tuple(said or [msg("what holds stays as it is")])
 
 
-def name(record: Record) -> Said:
+def name(record: Record) -> Message:
     """Return how a sentence calls *record*; its id is to be written for the reader."""
-    return say("[{id}] “{title}”", id=record.scoped_id, title=clip(record.title, _TITLE))
+    return msg("[{id}] “{title}”", id=record.scoped_id, title=clip(record.title, _TITLE))
 
 
-def _new(change: Change, called: Mapping[tuple[str, str], Sequence[Record]], told: set[str]) -> Iterator[Said]:
+def _new(change: Change, called: Mapping[tuple[str, str], Sequence[Record]], told: set[str]) -> Iterator[Message]:
     new = change.record
     if new.status == Status.PROPOSED:
-        yield say("{name} is only proposed: it binds nobody yet", name=name(new))
+        yield msg("{name} is only proposed: it binds nobody yet", name=name(new))
         return
     if new.status != Status.ACCEPTED:
-        yield say("{name} is kept, as {status}", name=name(new), status=status_name(new.status))
+        yield msg("{name} is kept, as {status}", name=name(new), status=status_name(new.status))
         return
     replaced = _replaced(new, called)
     ended = [record for record in replaced if record.scope == new.scope and record.status == Status.SUPERSEDED]
     overridden = [record for record in replaced if record.scope != new.scope]
     told |= {record.path for record in ended}
     if ended:
-        yield say("{name} holds, and {old} no longer does", name=name(new), old=_all(ended))
+        yield msg("{name} holds, and {old} no longer does", name=name(new), old=_all(ended))
     elif overridden:
-        yield say("{name} holds in its project instead of {old}", name=name(new), old=_all(overridden))
+        yield msg("{name} holds in its project instead of {old}", name=name(new), old=_all(overridden))
     else:
-        yield say("{name} holds", name=name(new))
+        yield msg("{name} holds", name=name(new))
 
 
 def _replaced(new: Record, called: Mapping[tuple[str, str], Sequence[Record]]) -> list[Record]:
@@ -61,37 +61,37 @@ def _replaced(new: Record, called: Mapping[tuple[str, str], Sequence[Record]]) -
     return list(found.values())
 
 
-def _all(records: Iterable[Record]) -> Said:
+def _all(records: Iterable[Record]) -> Message:
     found = [name(record) for record in records]
     said = found[0]
     for further in found[1:]:
-        said = say("{one} and {other}", one=said, other=further)
+        said = msg("{one} and {other}", one=said, other=further)
     return said
 
 
-def _other(change: Change, told: set[str], language: str) -> Iterator[Said]:
+def _other(change: Change, told: set[str], language: str) -> Iterator[Message]:
     record = change.record
     held = change.before is not None and change.before.status == Status.ACCEPTED
     by = [one for one in change.by if one.status == Status.ACCEPTED]
     if change.step == "removed":
-        yield say("{name} is gone with its file", name=name(record))
+        yield msg("{name} is gone with its file", name=name(record))
     elif change.step != "superseded" and by and record.status == Status.ACCEPTED:
-        yield say("{name} holds, but for what {other} says otherwise", name=name(record), other=_all(by))
+        yield msg("{name} holds, but for what {other} says otherwise", name=name(record), other=_all(by))
     elif change.step == "superseded" and by:
         if record.path not in told:
-            yield say("{name} no longer holds; {other} takes its place", name=name(record), other=_all(by))
+            yield msg("{name} no longer holds; {other} takes its place", name=name(record), other=_all(by))
     elif change.moved and record.status == Status.ACCEPTED:
-        yield say("{name} holds from now on", name=name(record))
+        yield msg("{name} holds from now on", name=name(record))
     elif change.moved and (held or change.step == "superseded"):
-        yield say("{name} no longer holds, and nothing takes its place", name=name(record))
+        yield msg("{name} no longer holds, and nothing takes its place", name=name(record))
     if change.step == "changed":
         yield from _says_otherwise(change, language)
 
 
-def _says_otherwise(change: Change, language: str) -> Iterator[Said]:
+def _says_otherwise(change: Change, language: str) -> Iterator[Message]:
     record, old = change.record, change.before
     if old and old.id != record.id:
-        yield say("{name} was called {old} before", name=name(record), old=old.id)
+        yield msg("{name} was called {old} before", name=name(record), old=old.id)
     changed = [part.name for part in change.parts if part.is_section and part.name in ADR_SECTIONS]
     if changed and record.status == Status.ACCEPTED and not change.moved:
-        yield say("{name} says otherwise: {sections}", name=name(record), sections=section_labels(changed, language))
+        yield msg("{name} says otherwise: {sections}", name=name(record), sections=section_labels(changed, language))

@@ -15,10 +15,10 @@ from kb.checking.shelf import Opened, Shelf, finding
 from kb.errors import BadRecord
 from kb.fences import code_lines
 from kb.front import Span, line_of, lines
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.record import Record, Section, is_imported
 from kb.text import clip, count, one_line
-from kb.words import say
 
 WEIGHTY = 3
 """字 from which on a list item that stands twice was hardly meant to."""
@@ -56,14 +56,14 @@ def _section_twice(one: Opened, first: int, number: int) -> Finding:
     said = {"heading": clip(new.heading, 60)}
     same = one_line(old.text) == one_line(new.text)
     message = (
-        say("the section {heading} stands here twice, word for word", **said)
+        msg("the section {heading} stands here twice, word for word", **said)
         if same
-        else say("the section {heading} stands here twice, and only the first is read", **said)
+        else msg("the section {heading} stands here twice, and only the first is read", **said)
     )
     fix = (
-        say("take one of them out")
+        msg("take one of them out")
         if same
-        else say("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
+        else msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
     )
     as_written = old.heading.casefold() == new.heading.casefold()
     severity: Severity = "error" if new.name and as_written else "warning"
@@ -85,8 +85,8 @@ def both_texts(shelf: Shelf) -> Iterator[Finding]:
             continue
         for number, section in enumerate(one.record.sections):
             if _holds_both(section, versions):
-                message = say("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
-                fix = say("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
+                message = msg("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
+                fix = msg("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
                 line = line_of(one.text, _sections(one.text)[number].start)
                 yield Finding("both-sides", "error", one.record.path, line, message, fix)
 
@@ -124,8 +124,8 @@ def items_twice(shelf: Shelf) -> Iterator[Finding]:
                 yield finding(
                     "twice",
                     one,
-                    say("{item} stands under {key} twice", item=clip(item, 80), key=key),
-                    say("take it out once: kb check --fix"),
+                    msg("{item} stands under {key} twice", item=clip(item, 80), key=key),
+                    msg("take it out once: kb check --fix"),
                     key=key,
                     item=item,
                     severity="warning",
@@ -146,9 +146,9 @@ def lines_twice(shelf: Shelf) -> Iterator[Finding]:
             found = _repeated(one.text[span.start : span.end]) if _may_repeat(text) else None
             if found:
                 row, words = found
-                message = say("“{text}” stands here twice", text=clip(words, 80))
+                message = msg("“{text}” stands here twice", text=clip(words, 80))
                 line = line_of(one.text, span.start) + row
-                yield Finding("twice", "warning", one.record.path, line, message, say("take one of them out"))
+                yield Finding("twice", "warning", one.record.path, line, message, msg("take one of them out"))
 
 
 def _may_repeat(text: str) -> bool:
@@ -214,6 +214,6 @@ def leftover_markers(shelf: Shelf) -> Iterator[Finding]:
             severity="error" if text.is_record else "warning",
             path=text.path,
             line=line,
-            message=say("git's conflict markers stand in the file"),
-            fix=say("take it out, and look at what stands around it"),
+            message=msg("git's conflict markers stand in the file"),
+            fix=msg("take it out, and look at what stands around it"),
         )

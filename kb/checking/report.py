@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kb.checking.findings import Finding
+from kb.i18n import msg
 from kb.text import one_line
-from kb.words import say
 
-_SEVERITY = {"error": say("error"), "warning": say("warning")}
+_SEVERITY = {"error": msg("error"), "warning": msg("warning")}
 
 
 def as_text(findings: Iterable[Finding], language: str = "en") -> str:
     """Return two lines for each finding: the place, which a terminal can open, with what is wrong; the next step."""
     rows = []
     for f in findings:
-        severity = _SEVERITY[f.severity].in_language(language)
+        severity = _SEVERITY[f.severity].translate(language)
         rows.append(
-            f"{one_line(f.path)}:{f.line}: {severity}: {one_line(f.message.in_language(language))} [{f.rule}]\n"
-            f"    → {one_line(f.fix.in_language(language))}\n"
+            f"{one_line(f.path)}:{f.line}: {severity}: {one_line(f.message.translate(language))} [{f.rule}]\n"
+            f"    → {one_line(f.fix.translate(language))}\n"
         )
     return "".join(rows)
 
@@ -31,8 +31,8 @@ def as_json(findings: Iterable[Finding], language: str = "en") -> list[dict[str,
             "severity": f.severity,
             "path": f.path,
             "line": f.line,
-            "message": f.message.in_language(language),
-            "fix": f.fix.in_language(language),
+            "message": f.message.translate(language),
+            "fix": f.fix.translate(language),
             "fixable": f.fixable,
         }
         for f in findings
@@ -48,7 +48,7 @@ def as_github(findings: Iterable[Finding], language: str = "en", prefix: str = "
     folder = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
     rows = []
     for f in sorted(findings, key=lambda f: f.severity != "error"):
-        message = f"{one_line(f.message.in_language(language))}\n→ {one_line(f.fix.in_language(language))}"
+        message = f"{one_line(f.message.translate(language))}\n→ {one_line(f.fix.translate(language))}"
         place = f"file={_property(folder + f.path)},line={f.line},title={_property(f'kb: {f.rule}')}"
         rows.append(f"::{f.severity} {place}::{_value(message)}\n")
     return "".join(rows)
@@ -65,15 +65,15 @@ def _property(text: str) -> str:
 def summary(findings: Sequence[Finding], language: str = "en", records: int = 0) -> str:
     """Return one line that counts what was found in how many files; *records*: how many were checked."""
     if not findings:
-        return say("records: {records}; nothing to complain of", records=records).in_language(language)
+        return msg("records: {records}; nothing to complain of", records=records).translate(language)
     errors = sum(f.severity == "error" for f in findings)
-    counts = say(
+    counts = msg(
         "records: {records}; errors: {errors}, warnings: {warnings}, in files: {files}",
         records=records,
         errors=errors,
         warnings=len(findings) - errors,
         files=len({f.path for f in findings}),
-    ).in_language(language)
+    ).translate(language)
     fixable = sum(f.fixable for f in findings)
-    offer = say("settled by kb check --fix: {count}", count=fixable).in_language(language)
+    offer = msg("settled by kb check --fix: {count}", count=fixable).translate(language)
     return f"{counts}; {offer}" if fixable else counts

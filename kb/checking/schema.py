@@ -11,11 +11,11 @@ from kb.checking.findings import Finding
 from kb.checking.shelf import Broken, Opened, Shelf, finding, scope_of_path
 from kb.errors import BadRecord
 from kb.front import KEYS, decode, front, key_line, line_of
+from kb.i18n import msg
 from kb.kinds import BY_NAME, KINDS, kind_named
 from kb.patterns import regex
 from kb.record import GLOBAL, SCOPE
 from kb.text import clip, one_line
-from kb.words import say
 
 FRESH_UID = ""
 """The change of a finding whose new value only the world outside can give."""
@@ -40,7 +40,7 @@ def unreadable(shelf: Shelf) -> Iterator[Finding]:
                 message=error.message,
                 fix=error.hint
                 if str(error.hint)
-                else say("correct this line; how it was: git log -p -- {path}", path=broken.source.path),
+                else msg("correct this line; how it was: git log -p -- {path}", path=broken.source.path),
             )
 
 
@@ -72,13 +72,13 @@ def kinds(shelf: Shelf) -> Iterator[Finding]:
         if one.record.kind in BY_NAME:
             continue
         meant = kind_named(one.record.kind)
-        message = say("there is no kind {kind}", kind=clip(one.record.kind, 40))
+        message = msg("there is no kind {kind}", kind=clip(one.record.kind, 40))
         if meant:
-            fix = say("write: kind: {kind}", kind=meant.name)
+            fix = msg("write: kind: {kind}", kind=meant.name)
             yield finding("kind", one, message, fix, key="kind", change={"kind": meant.name})
         else:
             known = ", ".join(kind.name for kind in KINDS)
-            yield finding("kind", one, message, say("write one of: {kinds}", kinds=known), key="kind")
+            yield finding("kind", one, message, msg("write one of: {kinds}", kinds=known), key="kind")
 
 
 def ids(shelf: Shelf) -> Iterator[Finding]:
@@ -90,25 +90,25 @@ def ids(shelf: Shelf) -> Iterator[Finding]:
             yield finding(
                 "id",
                 one,
-                say("{id} is no id", id=clip(record.id, 40)),
-                say("write the kind's prefix and three digits or more, such as {example}", example=_example(one)),
+                msg("{id} is no id", id=clip(record.id, 40)),
+                msg("write the kind's prefix and three digits or more, such as {example}", example=_example(one)),
                 key="id",
             )
         elif kind and record.id.rstrip("0123456789") != kind.prefix:
             yield finding(
                 "id",
                 one,
-                say("{id} does not fit the kind {kind}, whose ids begin with {prefix}", id=record.id, kind=kind.name,
+                msg("{id} does not fit the kind {kind}, whose ids begin with {prefix}", id=record.id, kind=kind.name,
                     prefix=kind.prefix),
-                say("correct the kind, or give the record the next free {prefix} id", prefix=kind.prefix),
+                msg("correct the kind, or give the record the next free {prefix} id", prefix=kind.prefix),
                 key="id",
             )  # fmt: skip
         if not record.uid:
             yield finding(
                 "uid",
                 one,
-                say("there is no uid, so the record would not survive a new number"),
-                say("let kb give it one: kb check --fix"),
+                msg("there is no uid, so the record would not survive a new number"),
+                msg("let kb give it one: kb check --fix"),
                 key="id",
                 change={"uid": FRESH_UID},
             )
@@ -129,11 +129,11 @@ def dates(shelf: Shelf) -> Iterator[Finding]:
             if not day:
                 continue
             if not is_day(day):
-                message = say("{day} is no day", day=clip(day, 40))
-                yield finding("date", one, message, say("write it as YYYY-MM-DD"), key=key)
+                message = msg("{day} is no day", day=clip(day, 40))
+                yield finding("date", one, message, msg("write it as YYYY-MM-DD"), key=key)
             elif latest and day > latest:
-                message = say("{day} has not come yet", day=day)
-                yield finding("date", one, message, say("correct the day"), key=key, severity="warning")
+                message = msg("{day} has not come yet", day=day)
+                yield finding("date", one, message, msg("correct the day"), key=key, severity="warning")
 
 
 def is_day(text: str) -> bool:
@@ -152,8 +152,8 @@ def folders(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         record = one.record
         if not _SCOPE.fullmatch(record.scope):
-            message = say("{scope} is no scope", scope=clip(record.scope, 40))
-            yield finding("scope", one, message, say("write global or project/<name>"), key="scope")
+            message = msg("{scope} is no scope", scope=clip(record.scope, 40))
+            yield finding("scope", one, message, msg("write global or project/<name>"), key="scope")
             continue
         yield from _misplaced(one)
         name = record.path.rpartition("/")[2]
@@ -161,8 +161,8 @@ def folders(shelf: Shelf) -> Iterator[Finding]:
             yield finding(
                 "file-name",
                 one,
-                say("the file name does not begin with the id {id}", id=clip(record.id, 40)),
-                say("rename the file to {id}-….md, or correct the id", id=clip(record.id, 40)),
+                msg("the file name does not begin with the id {id}", id=clip(record.id, 40)),
+                msg("rename the file to {id}-….md, or correct the id", id=clip(record.id, 40)),
                 key="id",
             )
 
@@ -177,12 +177,12 @@ def _misplaced(one: Opened) -> Iterator[Finding]:
         return
     told = scope_of_path(record.path)
     if told and told != record.scope and key_line(one.text, "scope") == 1:
-        message = say("there is no scope, and the folder is that of {scope}", scope=told)
-        fix = say("write: scope: {scope}", scope=told)
+        message = msg("there is no scope, and the folder is that of {scope}", scope=told)
+        fix = msg("write: scope: {scope}", scope=told)
         yield finding("scope", one, message, fix, key="id", change={"scope": told})
     else:
-        message = say("a record of {scope} does not belong into this folder", scope=record.scope)
-        fix = say("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=f"{wanted}/{name}")
+        message = msg("a record of {scope} does not belong into this folder", scope=record.scope)
+        fix = msg("move it: git mv {path} {wanted} — or correct the scope", path=record.path, wanted=f"{wanted}/{name}")
         yield finding("folder", one, message, fix, key="scope")
 
 
@@ -200,8 +200,8 @@ def title_lines(shelf: Shelf) -> Iterator[Finding]:
             severity="warning" if same_id else "error",
             path=one.record.path,
             line=line_of(one.text, match.start("line")),
-            message=say("the heading says something else than the front's id and title"),
-            fix=say(
+            message=msg("the heading says something else than the front's id and title"),
+            fix=msg(
                 "write one of them anew, so that both say: [{id}] {title}",
                 id=one.record.id,
                 title=clip(one.record.title, 80),
@@ -216,8 +216,8 @@ def keys(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         for key in one.record.extra:
             if key in meant:
-                message = say("kb does not read the key {key}", key=clip(key, 40))
-                fix = say("if you mean {known}, write it so", known=meant[key])
+                message = msg("kb does not read the key {key}", key=clip(key, 40))
+                fix = msg("if you mean {known}, write it so", known=meant[key])
                 yield finding("key", one, message, fix, key=key, severity="warning")
 
 

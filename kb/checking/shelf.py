@@ -10,11 +10,11 @@ from kb.config import Config
 from kb.digest import sha256
 from kb.errors import BadRecord
 from kb.front import decode, key_line, lines
+from kb.i18n import Message
 from kb.markdown import record_of
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, aliases_of
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said
 
 if TYPE_CHECKING:
     from typing import Any
@@ -192,8 +192,8 @@ def next_ids(shelf: Shelf, scope: str, prefix: str) -> Iterator[str]:
 def finding(
     rule: str,
     one: Opened,
-    message: Said,
-    fix: Said,
+    message: Message,
+    fix: Message,
     *,
     severity: Severity = "error",
     key: str = "",

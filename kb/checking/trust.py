@@ -8,9 +8,9 @@ from kb.checking.findings import Finding, Text
 from kb.checking.shelf import Opened, Shelf, finding
 from kb.checking.wording import broken_texts
 from kb.front import front, front_span
+from kb.i18n import Message, msg
 from kb.untrusted import HIDDEN, INSTRUCTION, TURNS, Trouble, troubles
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,18 +32,18 @@ def untrusted(shelf: Shelf) -> Iterator[Finding]:
         yield from () if shelf.is_clean(one.text) else _escaped(one)
 
 
-_TAKE_OUT = say("take it out, or quote it where you write about such texts; agents get no more than the title")
+_TAKE_OUT = msg("take it out, or quote it where you write about such texts; agents get no more than the title")
 
 
-def _said(trouble: Trouble) -> Said:
-    return say("the text {problem}: {words}", problem=trouble.problem, words=trouble.words)
+def _said(trouble: Trouble) -> Message:
+    return msg("the text {problem}: {words}", problem=trouble.problem, words=trouble.words)
 
 
 def _hidden(text: Text, found: Sequence[Trouble]) -> Iterator[Finding]:
     """Report hidden characters once for a text, where they turn the direction of a line if they do."""
     if found:
         first = next((trouble for trouble in found if trouble.problem == TURNS), found[0])
-        fix = say("take out such characters; lines of this file that have some: {count}", count=len(found))
+        fix = msg("take out such characters; lines of this file that have some: {count}", count=len(found))
         yield Finding("untrusted", "error", text.path, first.line, _said(first), fix)
 
 

@@ -8,9 +8,9 @@ from kb.checking.findings import Finding, Text
 from kb.checking.shelf import Shelf, finding
 from kb.errors import BadRecord
 from kb.front import decode
+from kb.i18n import msg
 from kb.record import LIVE, is_imported
 from kb.text import clip
-from kb.words import say
 
 
 def secrets_in_texts(shelf: Shelf) -> Iterator[Finding]:
@@ -22,8 +22,8 @@ def secrets_in_texts(shelf: Shelf) -> Iterator[Finding]:
                 severity="error",
                 path=text.path,
                 line=line,
-                message=say("a secret, or what is personal, stands here ({rule})", rule=rule),
-                fix=say("take it out and have it revoked: git's history keeps what was once committed"),
+                message=msg("a secret, or what is personal, stands here ({rule})", rule=rule),
+                fix=msg("take it out and have it revoked: git's history keeps what was once committed"),
             )
 
 
@@ -41,6 +41,6 @@ def vague_titles(shelf: Shelf) -> Iterator[Finding]:
     for one in shelf.opened:
         foreign = is_imported(one.record.extra)  # its title was given where other rules hold
         if one.record.status in LIVE and not foreign and shelf.vague(one.record.title):
-            message = say("the title names no subject: {title}", title=clip(one.record.title, 80))
-            fix = say("say what was decided about what")
+            message = msg("the title names no subject: {title}", title=clip(one.record.title, 80))
+            fix = msg("say what was decided about what")
             yield finding("title", one, message, fix, key="title", severity="warning")

@@ -11,17 +11,17 @@ import click
 from kb.cli.door import json_option, language_in_use
 from kb.cli.prints import print_json
 from kb.cli.settings import carry_out, project_wanted
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
 
 _STATES = {
-    "current": say("up to date"),
-    "stale": say("of another version"),
-    "edited": say("edited by somebody"),
-    "absent": say("not there"),
+    "current": msg("up to date"),
+    "stale": msg("of another version"),
+    "edited": msg("edited by somebody"),
+    "absent": msg("not there"),
 }
 
 
@@ -63,8 +63,8 @@ def install(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -
     language = language_in_use()
     changes, kept = agents.with_skill(folder, language)
     for change in (*(agents.with_block(path, language) for path in files), *changes):
-        carry_out(change, dry_run=dry_run, nothing=say("{path} is up to date", path=change.path),
-                  done=say("written: {path}", path=change.path))  # fmt: skip
+        carry_out(change, dry_run=dry_run, nothing=msg("{path} is up to date", path=change.path),
+                  done=msg("written: {path}", path=change.path))  # fmt: skip
     _name(kept)
 
 
@@ -78,8 +78,8 @@ def uninstall(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool)
     files, folder = _places(is_user, names, skills)
     changes, kept = agents.without_skill(folder)
     for change in (*map(agents.without_block, files), *changes):
-        carry_out(change, dry_run=dry_run, nothing=say("nothing of kb stands in {path}", path=change.path),
-                  done=say("taken out: {path}", path=change.path))  # fmt: skip
+        carry_out(change, dry_run=dry_run, nothing=msg("nothing of kb stands in {path}", path=change.path),
+                  done=msg("taken out: {path}", path=change.path))  # fmt: skip
     if not dry_run:
         agents.sweep(folder)
     _name(kept)
@@ -118,8 +118,8 @@ def _places(is_user: bool, names: tuple[str, ...], skills: str) -> tuple[list[st
 
 def _name(kept: list[str]) -> None:
     for path in kept:
-        click.echo(_words(say("left as it is, somebody has edited it: {path}", path=path)), err=True)
+        click.echo(_words(msg("left as it is, somebody has edited it: {path}", path=path)), err=True)
 
 
-def _words(said: Said) -> str:
-    return said.in_language(language_in_use())
+def _words(said: Message) -> str:
+    return said.translate(language_in_use())

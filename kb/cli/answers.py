@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from kb.cli.prints import explain_nothing, failed, name_broken, print_json, print_verdicts, spoken, warn, warn_of_orders
 from kb.config import NO_MODEL
 from kb.errors import EXIT_REFUSED, BadInput, KbError
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import Filter, KnowledgeBase
@@ -69,9 +69,9 @@ def search(
     answers = found.answers
     name_broken(kb)
     if not answers:
-        explain_nothing(kb, say("nothing found"), "".join(wanted.scopes))
+        explain_nothing(kb, msg("nothing found"), "".join(wanted.scopes))
     if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):
-        warn(kb, say("searched: {ran}", ran=found.ran))
+        warn(kb, msg("searched: {ran}", ran=found.ran))
     warn_of_orders(kb, [answer.record for answer in answers])
     if as_json:
         print_json(_explained_rows(found) if explain else [_row(answer) for answer in answers])
@@ -88,17 +88,17 @@ def search(
             print(f"       {answer.snippet}")
         if explain:
             parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
-            score = say("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
+            score = msg("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
             print("      ", kb.words(score))
 
 
 def _tell_how(kb: KnowledgeBase, found: Explained) -> None:
     """Print how the words were understood."""
-    print(kb.words(say("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
+    print(kb.words(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
     if found.ran:
-        print(kb.words(say("searched: {ran}", ran=found.ran)))
+        print(kb.words(msg("searched: {ran}", ran=found.ran)))
     terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
-    told = say("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+    told = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
     print(kb.words(told))
 
 
@@ -138,8 +138,8 @@ def keep_for_later(place: str, read: Callable[[], Sequence[Candidate]], why: KbE
         kept = spool_without_settings(root, os.environ, read())
     except OSError:
         return code
-    said = say("kept in {path}; the next call that can writes it", path=kept)
-    print("    " + said.in_language(spoken(place)), file=sys.stderr)
+    said = msg("kept in {path}; the next call that can writes it", path=kept)
+    print("    " + said.translate(spoken(place)), file=sys.stderr)
     return EXIT_REFUSED
 
 
@@ -154,7 +154,7 @@ def handed_in(source: str) -> list[Candidate]:
             with open(source, "rb") as file:
                 data = file.read(candidate.MAX_INPUT + 1)
     except OSError as error:
-        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=source) from None
+        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=source) from None
     if len(data) > candidate.MAX_INPUT:
-        raise BadInput(say("the input has more than {limit} bytes", limit=candidate.MAX_INPUT), path=source)
+        raise BadInput(msg("the input has more than {limit} bytes", limit=candidate.MAX_INPUT), path=source)
     return candidate.parse(data, "stdin" if source == "-" else source)

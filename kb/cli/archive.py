@@ -6,8 +6,8 @@ import click
 
 from kb.cli.door import json_option, usage, with_kb
 from kb.cli.session import archived
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -32,5 +32,5 @@ def command(
     from kb.knowledge.session.pruning import latest_transcript
 
     if transcript and given:
-        raise usage(say("give the transcript once"))
+        raise usage(msg("give the transcript once"))
     archived(kb, transcript or given or latest_transcript(kb), session, cwd, full=full, as_json=as_json)

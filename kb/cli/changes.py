@@ -11,8 +11,8 @@ from kb.cli.ink import MARKDOWN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -35,7 +35,7 @@ def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
     if as_json:
         print_json(as_values(happened))
         return
-    title = say("Records from {older} to {newer}", older=happened.older[:10], newer=happened.newer[:10])
+    title = msg("Records from {older} to {newer}", older=happened.older[:10], newer=happened.newer[:10])
     click.echo(f"{MARKDOWN.heading}{kb.words(title)}\n")
     lines = list(told(happened, kb.config.language, MARKDOWN, partial(name_of, kb)))
-    click.echo("\n".join(lines[:-1] or [kb.words(say("no record changes"))]))
+    click.echo("\n".join(lines[:-1] or [kb.words(msg("no record changes"))]))

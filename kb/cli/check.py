@@ -11,8 +11,8 @@ import click
 from kb.cli.door import usage, with_kb
 from kb.cli.prints import print_json
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
@@ -53,7 +53,7 @@ def command(
     below = [_inside(kb, path) for path in paths]
     form = "json" if as_json else form
     if revision is not None and fix:
-        raise usage(say("give --fix or --against, not both"))
+        raise usage(msg("give --fix or --against, not both"))
     found = _checked(kb, below, form, fix) if revision is None else _compared(kb, revision, below, form)
     sys.exit(1 if any(strict or finding.severity == "error" for finding in found) else 0)
 
@@ -81,7 +81,7 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
         click.echo(report.as_text(found, language), nl=False)
         click.echo(report.summary(found, language, records), err=True)
     for said in filter(None, (tell_put_back(kb), tell_kept_work(kb))):
-        click.echo(said.in_language(language), err=True)
+        click.echo(said.translate(language), err=True)
     return found
 
 
@@ -91,8 +91,8 @@ def _stale_layout(kb: KnowledgeBase) -> list[Finding]:
     from kb.exchange.layout import stale_anchors
 
     path = stale_anchors(kb)
-    message = say("it is not up to date with the records")
-    return [Finding("layout", "warning", path, 1, message, say("run: kb layout migrate project"))] if path else []
+    message = msg("it is not up to date with the records")
+    return [Finding("layout", "warning", path, 1, message, msg("run: kb layout migrate project"))] if path else []
 
 
 def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
@@ -118,8 +118,8 @@ def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> 
 def _inside(kb: KnowledgeBase, path: str) -> str:
     """Return *path* relative to the knowledge base; "" for all of it."""
     if not os.path.lexists(path):
-        raise BadInput(say("there is no such file or folder"), path=path)
+        raise BadInput(msg("there is no such file or folder"), path=path)
     inside = os.path.relpath(os.path.realpath(path), kb.root)
     if inside.split(os.sep)[0] == os.pardir:
-        raise BadInput(say("it is not in the knowledge base {root}", root=kb.root), path=path)
+        raise BadInput(msg("it is not in the knowledge base {root}", root=kb.root), path=path)
     return "" if inside == os.curdir else inside.replace(os.sep, "/")

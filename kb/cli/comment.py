@@ -11,12 +11,12 @@ from kb.checking.findings import Finding
 from kb.checking.report import as_json as as_values
 from kb.cli.ink import MARKDOWN, Ink, Item, Part, fitted
 from kb.cli.prints import STATUSES
+from kb.i18n import Message, msg
 from kb.kinds import SECTIONS, kind_label, section_label
 from kb.knowledge.names import scope_of
 from kb.record import Record, Status, name_for
 from kb.short import gist
 from kb.text import clip
-from kb.words import Said, say
 
 MARK = "<!-- kb-check -->"
 """The first line of a comment, by which the next run finds it."""
@@ -32,11 +32,11 @@ _WORD = 60
 _SHORT_FORM = ("decision", "why", "impact", "rollback")
 _LABELS = {section.name for section in SECTIONS}
 _HEADINGS = {
-    "new": say("New"),
-    "changed": say("Changed"),
-    "superseded": say("Superseded"),
-    "amended": say("Amended"),
-    "removed": say("Removed"),
+    "new": msg("New"),
+    "changed": msg("Changed"),
+    "superseded": msg("Superseded"),
+    "amended": msg("Amended"),
+    "removed": msg("Removed"),
 }
 
 
@@ -44,12 +44,12 @@ def compared(comparison: Comparison, name: str, language: str, ink: Ink) -> str:
     """Return the page about *comparison*; *name* is that of the knowledge base."""
     page = _Page(language, ink, comparison.revision, comparison.shared)
     errors, warnings = page.both(comparison.findings)
-    parts = [page.part(say("After the merge"), [page.sentence(said) for said in comparison.meaning], counted=False)]
-    parts.append(page.part(say("To settle before the merge"), errors))
+    parts = [page.part(msg("After the merge"), [page.sentence(said) for said in comparison.meaning], counted=False)]
+    parts.append(page.part(msg("To settle before the merge"), errors))
     for step in STEPS:
         changes = [change for change in comparison.changes if change.step == step]
         parts.append(page.part(_HEADINGS[step], [page.change(change) for change in changes]))
-    parts.append(page.folded(say("Worth a look"), warnings))
+    parts.append(page.folded(msg("Worth a look"), warnings))
     head = page.head(name, page.counts(comparison)) + page.verdict(len(errors), len(warnings))
     tail = "\n" + " · ".join(page.foot(comparison)) + "\n"
     return head + fitted(parts, ink.limit - len(head) - len(tail), page.more) + tail
@@ -60,8 +60,8 @@ def found(findings: Sequence[Finding], name: str, language: str, shared: frozens
     page = _Page(language, MARKDOWN, "", shared)
     errors, warnings = page.both(findings)
     parts = [
-        page.part(say("Errors"), errors),
-        page.folded(say("Worth a look"), warnings),
+        page.part(msg("Errors"), errors),
+        page.folded(msg("Worth a look"), warnings),
     ]
     head = page.head(name, "") + page.verdict(len(errors), len(warnings))
     return head + fitted(parts, MARKDOWN.limit - len(head), page.more)
@@ -74,7 +74,7 @@ def as_json(comparison: Comparison, language: str) -> dict[str, object]:
         "base": comparison.base,
         "uncommitted": comparison.uncommitted,
         "changes": [_change_as_json(change) for change in comparison.changes],
-        "meaning": [said.in_language(language) for said in comparison.meaning],
+        "meaning": [said.translate(language) for said in comparison.meaning],
         "findings": as_values(comparison.findings, language),
         "elsewhere": dict(comparison.elsewhere),
         "branches": list(comparison.branches),
@@ -115,9 +115,9 @@ class _Page:
         """Return the name by which a reader finds the record *record_id* of *scope* wherever they stand."""
         return name_for("", scope, record_id, is_taken=record_id in self.shared)
 
-    def say(self, said: Said) -> str:
+    def say(self, said: Message) -> str:
         """Return *said* in the reader's language, for the page."""
-        return self.ink.text(said.in_language(self.language))
+        return self.ink.text(said.translate(self.language))
 
     def labelled(self, label: str, text: str) -> str:
         """Return a *label* and what it stands for."""
@@ -135,67 +135,67 @@ class _Page:
         """Return how many records are new, changed and so on."""
         counts = Counter(change.step for change in comparison.changes)
         words = {
-            "new": say("{count} new", count=counts["new"]),
-            "changed": say("{count} changed", count=counts["changed"]),
-            "superseded": say("{count} superseded", count=counts["superseded"]),
-            "amended": say("{count} amended", count=counts["amended"]),
-            "removed": say("{count} removed", count=counts["removed"]),
+            "new": msg("{count} new", count=counts["new"]),
+            "changed": msg("{count} changed", count=counts["changed"]),
+            "superseded": msg("{count} superseded", count=counts["superseded"]),
+            "amended": msg("{count} amended", count=counts["amended"]),
+            "removed": msg("{count} removed", count=counts["removed"]),
         }
         told = [self.say(words[step]) for step in STEPS if counts[step]]
-        return ("，" if self.language == "zh" else ", ").join(told) or self.say(say("no record changes"))
+        return ("，" if self.language == "zh" else ", ").join(told) or self.say(msg("no record changes"))
 
     def verdict(self, errors: int, warnings: int) -> str:
         """Return the line that says whether the merge may go ahead."""
         said = (
-            say("❌ To settle before the merge: {errors}; worth a look: {warnings}", errors=errors, warnings=warnings)
+            msg("❌ To settle before the merge: {errors}; worth a look: {warnings}", errors=errors, warnings=warnings)
             if errors
-            else say("⚠️ Nothing stands against it; worth a look: {warnings}", warnings=warnings)
+            else msg("⚠️ Nothing stands against it; worth a look: {warnings}", warnings=warnings)
             if warnings
-            else say("✅ Nothing stands against it")
+            else msg("✅ Nothing stands against it")
         )
         return self.ink.strong(self.say(said)) + "\n"
 
     def foot(self, comparison: Comparison) -> Iterator[str]:
         """Yield what was compared, and what was not."""
         yield self.say(
-            say("Compared: the checkout with {revision}; they parted at {commit}",
+            msg("Compared: the checkout with {revision}; they parted at {commit}",
                 revision=comparison.revision, commit=comparison.base[:10])
         )  # fmt: skip
         if comparison.uncommitted:
-            yield self.say(say("not committed yet, and counted here: {count} files", count=comparison.uncommitted))
+            yield self.say(msg("not committed yet, and counted here: {count} files", count=comparison.uncommitted))
         if comparison.branches:
             yield self.say(
-                say("other open branches with records of their own: {count}", count=len(comparison.branches))
+                msg("other open branches with records of their own: {count}", count=len(comparison.branches))
             )
         if comparison.unseen:
-            yield self.say(say("other open branches that were not looked at: {count}", count=comparison.unseen))
+            yield self.say(msg("other open branches that were not looked at: {count}", count=comparison.unseen))
         if comparison.uncompared:
-            yield self.say(say("changed records whose words were not compared: {count}", count=comparison.uncompared))
+            yield self.say(msg("changed records whose words were not compared: {count}", count=comparison.uncompared))
         others = sum(comparison.elsewhere.values())
         if others:
-            yield self.say(say("in files that stay as they are: findings: {count}; see: kb check", count=others))
+            yield self.say(msg("in files that stay as they are: findings: {count}; see: kb check", count=others))
 
     def more(self, count: int) -> str:
         """Return the line that counts what there is no room for."""
-        words = say("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
-        return "- " + self.say(words if self.revision else say("… and {count} more: kb check", count=count))
+        words = msg("… and {count} more: kb check --against {revision}", count=count, revision=self.revision)
+        return "- " + self.say(words if self.revision else msg("… and {count} more: kb check", count=count))
 
     # parts
 
-    def part(self, title: Said, items: Sequence[Item], *, counted: bool = True) -> Part:
+    def part(self, title: Message, items: Sequence[Item], *, counted: bool = True) -> Part:
         """Return a part of the page."""
         return Part(self.ink.strong(self._counted(title, items) if counted else self.say(title)), items)
 
-    def folded(self, title: Said, items: Sequence[Item]) -> Part:
+    def folded(self, title: Message, items: Sequence[Item]) -> Part:
         """Return a part that is folded away where it is long and the page can do that."""
         if self.ink is not MARKDOWN or len(items) <= _UNFOLDED:
             return self.part(title, items)
         return Part(f"<details><summary>{self._counted(title, items)}</summary>", items, "\n</details>\n")
 
-    def _counted(self, title: Said, items: Sequence[Item]) -> str:
+    def _counted(self, title: Message, items: Sequence[Item]) -> str:
         return f"{self.say(title)} ({len(items)})"
 
-    def sentence(self, said: Said) -> Item:
+    def sentence(self, said: Message) -> Item:
         """Return one sentence as an item."""
         row = "- " + self.say(said)
         return Item(row, row)
@@ -210,7 +210,7 @@ class _Page:
         """Return what is wrong, what to do and where; what is wrong on several lines of a file once."""
         places: dict[tuple[str, str, str], list[int]] = {}
         for finding in findings:
-            said = (finding.message.in_language(self.language), finding.fix.in_language(self.language))
+            said = (finding.message.translate(self.language), finding.fix.translate(self.language))
             places.setdefault((finding.path, *said), []).append(finding.line)
         return [self._finding(mark, *told, lines) for told, lines in places.items()]
 
@@ -231,7 +231,7 @@ class _Page:
         rows += (row for piece in change.parts for row in self._piece(piece))
         if change.elsewhere:
             names = ", ".join(map(self._label, change.elsewhere))
-            words = say("meanwhile changed on {revision} too: {parts}", revision=self.revision, parts=names)
+            words = msg("meanwhile changed on {revision} too: {parts}", revision=self.revision, parts=names)
             rows.append("⚠️ " + self.say(words))
         rows.append(self.ink.code(record.path))
         return Item("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)
@@ -241,7 +241,7 @@ class _Page:
         return " → ".join(map(self._label_of, moved))
 
     def _label_of(self, status: str) -> str:
-        return STATUSES[status].in_language(self.language) if status in STATUSES else status
+        return STATUSES[status].translate(self.language) if status in STATUSES else status
 
     def _short_form(self, record: Record, *, whole: bool) -> Iterator[str]:
         for name in _SHORT_FORM if whole else _SHORT_FORM[:1]:
@@ -254,21 +254,21 @@ class _Page:
     def _relations(self, change: Change) -> Iterator[str]:
         record = change.record
         if change.step == "new":
-            for words, ids in ((say("supersedes"), record.supersedes), (say("amends"), record.amends)):
+            for words, ids in ((msg("supersedes"), record.supersedes), (msg("amends"), record.amends)):
                 if ids:
                     yield self.labelled(self.say(words), self.ink.text(", ".join(f"[{one}]" for one in ids)))
             for reference, reason in record.coexists_with.items():
-                words = say("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
+                words = msg("coexists with {id}: {reason}", id=reference, reason=clip(reason, _LINE))
                 yield self.say(words)
         if change.by:
-            words = say("superseded by") if change.step == "superseded" else say("amended by")
+            words = msg("superseded by") if change.step == "superseded" else msg("amended by")
             yield self.labelled(self.say(words), self.ink.text("; ".join(map(self._named, change.by))))
         alike = [one for one in change.similar if one.score >= _ALIKE]
         if alike:
             named = "; ".join(
                 f"[{self.id(one.id, one.scope)}] {clip(one.title, _TITLE)} ({one.score:.2f})" for one in alike
             )
-            yield self.labelled(self.say(say("similar, there already")), self.ink.text(named))
+            yield self.labelled(self.say(msg("similar, there already")), self.ink.text(named))
 
     def _named(self, record: Record) -> str:
         label = "" if record.status == Status.ACCEPTED else f" ({self._label_of(record.status)})"
@@ -278,10 +278,10 @@ class _Page:
         """Yield what has changed in one part of a record."""
         label = self.ink.text(self._label(piece.name))
         if not piece.before and not piece.after:
-            yield self.labelled(label, self.say(say("in another order")))
+            yield self.labelled(label, self.say(msg("in another order")))
             return
         yield label
-        for words, text in ((say("before"), piece.before), (say("now"), piece.after)):
+        for words, text in ((msg("before"), piece.before), (msg("now"), piece.after)):
             yield "  - " + self.labelled(self.say(words), self.ink.text(text) if text else "–")
 
     def _label(self, name: str) -> str:

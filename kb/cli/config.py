@@ -8,7 +8,7 @@ import click
 
 from kb.cli.door import json_option
 from kb.cli.prints import print_json
-from kb.words import say
+from kb.i18n import msg
 
 
 @click.command(short_help="Explain the settings.")
@@ -26,6 +26,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
         return
     for key, default in Config()._asdict().items():
         value = getattr(config, key)
-        differs = say("(default: {default})", default=repr(default)).in_language(config.language)
+        differs = msg("(default: {default})", default=repr(default)).translate(config.language)
         click.echo(f"{key} = {value!r}" + ("" if value == default else f"  {differs}"))
         click.echo(f"    {meaning_of(key, config.language)}")

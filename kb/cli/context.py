@@ -8,18 +8,18 @@ import click
 
 from kb.cli.door import json_option, kind_wanted, language_in_use, percent_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _CALLS_FOR = {
-    "roomy": say("the expanded form fits"),
-    "normal": say("the normal form fits"),
-    "reminder": say("the compact form fits; there is room left, no need to hurry"),
-    "prune": say("time to prune: kb prune"),
-    "archive": say("time to archive: kb archive"),
+    "roomy": msg("the expanded form fits"),
+    "normal": msg("the normal form fits"),
+    "reminder": msg("the compact form fits; there is room left, no need to hurry"),
+    "prune": msg("time to prune: kb prune"),
+    "archive": msg("time to archive: kb archive"),
 }
 
 
@@ -54,9 +54,9 @@ def build(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) 
     for warning in warnings:
         click.echo(warning, err=True)
     if made.left:
-        warn(kb, say("records that had no room: {n}", n=made.left))
+        warn(kb, msg("records that had no room: {n}", n=made.left))
     elif not made.shown:
-        warn(kb, say("nothing recorded is about this"))
+        warn(kb, msg("nothing recorded is about this"))
 
 
 @command.command("load", short_help="Print background, related records and domain knowledge.")
@@ -82,11 +82,11 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
             click.echo(kb.words(row))
     else:
         made = context.summary(loaded, budget)
-        click.echo(made.in_language(kb.config.language))
+        click.echo(made.translate(kb.config.language))
         for sentence in made.omitted:
             warn(kb, sentence)
     if not loaded.answers:
-        warn(kb, say("nothing recorded is about this"))
+        warn(kb, msg("nothing recorded is about this"))
 
 
 @command.command("tokens", short_help="Estimate the tokens of a text.")
@@ -101,8 +101,8 @@ def tokens_(file: str, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": tokens(text), "count": count(text)})
         return
-    told = say("{tokens} tokens, {count} words and CJK characters", tokens=tokens(text), count=count(text))
-    click.echo(told.in_language(language_in_use()))
+    told = msg("{tokens} tokens, {count} words and CJK characters", tokens=tokens(text), count=count(text))
+    click.echo(told.translate(language_in_use()))
 
 
 @command.command("usage", short_help="Tell how full the context is.")
@@ -131,5 +131,5 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     click.echo(f"{light}{used.percent:.1f}%{of}: {kb.words(_CALLS_FOR[now.name])}")
     if used.tokens and not used.is_known:
         model = used.model or "?"
-        warn(kb, say("the window of {model} is not known, so no light is lit; set context_window or context_windows "
+        warn(kb, msg("the window of {model} is not known, so no light is lit; set context_window or context_windows "
                      "in kb.toml", model=model))  # fmt: skip

@@ -12,9 +12,9 @@ from kb.cli.ink import PLAIN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
+from kb.i18n import Message, msg
 from kb.knowledge.recall.handed import base_name, passage
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -41,7 +41,7 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
     if as_json:
         print_json(_values(kb, found))
         return
-    title = say("{name} since {day}", name=base_name(kb), day=found.since)
+    title = msg("{name} since {day}", name=base_name(kb), day=found.since)
     click.echo("\n".join([kb.words(title), "", *lines(kb, found)]).rstrip("\n"))
 
 
@@ -50,26 +50,26 @@ def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     from kb.knowledge.lookup import name_of
 
     changes = list(told(found.changes, kb.config.language, _QUOTED, partial(name_of, kb)))
-    yield from changes or [kb.words(say("no record changes")), ""]
+    yield from changes or [kb.words(msg("no record changes")), ""]
     reviews = [f"{one.branch}: [{name_of(kb, one.record)}] {one.record.title}" for one in found.reviews]
-    yield from _part(kb, say("Open reviews"), reviews, say("decide them: kb review"))
+    yield from _part(kb, msg("Open reviews"), reviews, msg("decide them: kb review"))
     waiting = [f"{one.path}: {kb.words(one.message)}" for one in found.waiting]
-    yield from _part(kb, say("To be read again"), waiting, say("if one still holds: kb confirm ID"))
+    yield from _part(kb, msg("To be read again"), waiting, msg("if one still holds: kb confirm ID"))
     refused = [f"{one.title}: {'; '.join(one.reasons)} ({one.session})" for one in found.refused]
-    again = say("to write one all the same: kb write, with what its reason asks for")
-    yield from _part(kb, say("Refused in sessions"), refused, again)
+    again = msg("to write one all the same: kb write, with what its reason asks for")
+    yield from _part(kb, msg("Refused in sessions"), refused, again)
     unused = [f"[{name_of(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
-    counted = say("not handed to an agent of this clone since {day}", day=found.counted_from)
-    yield from _part(kb, say("Used by nobody"), unused, counted)
+    counted = msg("not handed to an agent of this clone since {day}", day=found.counted_from)
+    yield from _part(kb, msg("Used by nobody"), unused, counted)
 
 
-def _part(kb: KnowledgeBase, heading: Said, rows: list[str], remark: Said) -> Iterator[str]:
+def _part(kb: KnowledgeBase, heading: Message, rows: list[str], remark: Message) -> Iterator[str]:
     if rows:
         yield f"{kb.words(heading)} ({len(rows)})"
         yield ""
         yield from (f"- {_QUOTED.text(row)}" for row in rows[:_SHOWN])
         if more := len(rows) - _SHOWN:
-            yield from [f"- {kb.words(say('… and {count} more', count=more))}"] if more > 0 else []
+            yield from [f"- {kb.words(msg('… and {count} more', count=more))}"] if more > 0 else []
         yield f"  → {kb.words(remark)}"
         yield ""
 

@@ -9,7 +9,7 @@ import click
 
 from kb.cli.door import json_option, language_in_use
 from kb.cli.prints import print_json
-from kb.words import say
+from kb.i18n import msg
 
 _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
 
@@ -31,8 +31,8 @@ def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
             [
                 {
                     **o._asdict(),
-                    "said": o.said.in_language(language),
-                    "remedy": o.remedy and o.remedy.in_language(language),
+                    "said": o.said.translate(language),
+                    "remedy": o.remedy and o.remedy.translate(language),
                 }
                 for o in outcomes
             ]
@@ -40,8 +40,8 @@ def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
     # outside a knowledge base that is the one thing to say; what needs one says the same in twenty lines
     told = [o for o in outcomes if (o.state == doctor.FAILED or root) and o.said.template != doctor.NOT_OPEN.template]
     for outcome in told if not as_json else ():
-        mended = " " + say("(mended)").in_language(language) if outcome.mended and outcome.state == doctor.OK else ""
-        click.echo(f"{_MARKS[outcome.state]} {outcome.name}: {outcome.said.in_language(language)}{mended}")
+        mended = " " + msg("(mended)").translate(language) if outcome.mended and outcome.state == doctor.OK else ""
+        click.echo(f"{_MARKS[outcome.state]} {outcome.name}: {outcome.said.translate(language)}{mended}")
         if outcome.remedy:
-            click.echo(f"    → {outcome.remedy.in_language(language)}")
+            click.echo(f"    → {outcome.remedy.translate(language)}")
     sys.exit(1 if any(outcome.state == doctor.FAILED for outcome in outcomes) else 0)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import click
 
 from kb.cli.prints import spoken
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.record import SCOPE, Status
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +29,7 @@ def _scope(context: click.Context, option: click.Parameter, scope: str) -> str:
 def proper_scope(scope: str) -> str:
     """Return *scope* where it is "" or has the form of one; say elsewhere what a scope looks like."""
     if scope and not _SCOPE.fullmatch(scope):
-        raise usage(say("there is no scope {scope}: it is global or project/<name>", scope=scope))
+        raise usage(msg("there is no scope {scope}: it is global or project/<name>", scope=scope))
     return scope
 
 
@@ -71,7 +71,7 @@ def refuse_stranger(avatar: str) -> None:
     from kb.knowledge.recall.hints import AVATARS, is_avatar
 
     if not is_avatar(avatar):
-        raise usage(say("there is no avatar {name}; there are: {names}", name=avatar or "–", names=", ".join(AVATARS)))
+        raise usage(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=", ".join(AVATARS)))
 
 
 def percent_option(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -79,22 +79,22 @@ def percent_option(help_text: str) -> Callable[[Callable[..., Any]], Callable[..
 
     def checked(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
         if value is not None and value != value:  # nan is in every range
-            raise usage(say("{name} must be a number from {least} to {most}", name="--percent", least=0, most=1000))
+            raise usage(msg("{name} must be a number from {least} to {most}", name="--percent", least=0, most=1000))
         return value
 
     kind = click.FloatRange(0, 1000)
     return click.option("--percent", type=kind, callback=checked, help=help_text)
 
 
-def usage(said: Said) -> click.UsageError:
+def usage(said: Message) -> click.UsageError:
     """Return the error for a command line that asks for what cannot be."""
-    return click.UsageError(said.in_language(language_in_use()))
+    return click.UsageError(said.translate(language_in_use()))
 
 
 def scope_wanted(kb: KnowledgeBase, scope: str, project: str) -> str:
     """Return the scope that the options --scope and --project name; without them, that of the current folder."""
     if scope and project and scope != f"project/{project}":
-        raise usage(say("give --scope or --project, not both"))
+        raise usage(msg("give --scope or --project, not both"))
     return scope or (proper_scope(f"project/{project}") if project else kb.project(os.getcwd()))
 
 
@@ -105,7 +105,7 @@ def kind_wanted(word: str) -> tuple[str, ...]:
     row = kind_named(word)
     if word and row is None:
         raise usage(
-            say("there is no kind {kind}; there are: {kinds}", kind=word, kinds=", ".join(k.name for k in KINDS))
+            msg("there is no kind {kind}; there are: {kinds}", kind=word, kinds=", ".join(k.name for k in KINDS))
         )
     return one(row.name if row else "")
 

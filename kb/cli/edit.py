@@ -12,10 +12,10 @@ from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts, warn
 from kb.errors import KbError, NeedsPerson, Overtaken
 from kb.front import decode
+from kb.i18n import msg
 from kb.knowledge.write import drafts
 from kb.record import Record, Verdict
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -53,8 +53,8 @@ def _need_editor(kb: KnowledgeBase, record: Record) -> None:
     is_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if is_terminal or any(kb.environment.get(name) for name in ("VISUAL", "EDITOR")):
         return
-    said = say("there is no terminal to edit in, and $EDITOR names no program")
-    hint = say("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
+    said = msg("there is no terminal to edit in, and $EDITOR names no program")
+    hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
     raise NeedsPerson(said, hint=hint)
 
 
@@ -73,8 +73,8 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, dec
                 drafts.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
             _show(kb, error)
-            if not click.confirm(kb.words(say("edit again?")), default=True, err=True):
-                error.hint = say("what you wrote is kept in {path}", path=draft.path)
+            if not click.confirm(kb.words(msg("edit again?")), default=True, err=True):
+                error.hint = msg("what you wrote is kept in {path}", path=draft.path)
                 raise
 
 
@@ -85,15 +85,15 @@ def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
         click.edit(filename=path)
     except click.ClickException as error:
         if not isinstance(error.__cause__, OSError):
-            said = say("the editor {editor} ended with a failure: nothing was committed", editor=editor)
-            raise KbError(said, hint=say("edit again: kb edit {id}", id=record.scoped_id)) from None
-        said = say("the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror)
-        hint = say("name one that is installed: EDITOR=nano kb edit {id}", id=record.scoped_id)
+            said = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
+            raise KbError(said, hint=msg("edit again: kb edit {id}", id=record.scoped_id)) from None
+        said = msg("the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror)
+        hint = msg("name one that is installed: EDITOR=nano kb edit {id}", id=record.scoped_id)
         raise KbError(said, hint=hint) from None
 
 
 def _show(kb: KnowledgeBase, error: KbError) -> None:
-    click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
+    click.echo(f"kb: {error.translate(kb.config.language)}", err=True)
     if hint := kb.words(error.hint):
         click.echo(f"    → {hint}", err=True)
 
@@ -104,14 +104,14 @@ def _leave(kb: KnowledgeBase, draft: Draft, opened: str) -> None:
         drafts.drop_draft(draft)
         return
     drafts.keep_draft(draft)
-    warn(kb, say("what you wrote is kept in {path}", path=draft.path))
+    warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
 
 
 def _name_left(kb: KnowledgeBase, record: Record) -> None:
     """Name what was typed into *record* before and never committed."""
     for draft in drafts.left_drafts(kb):
         if os.path.basename(draft.path).startswith((f"{record.id}.", f"{record.id}-")):
-            warn(kb, say("what was typed before was never committed: {path}; take over what holds, then delete it",
+            warn(kb, msg("what was typed before was never committed: {path}; take over what holds, then delete it",
                          path=draft.path))  # fmt: skip
 
 

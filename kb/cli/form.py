@@ -8,8 +8,8 @@ import sys
 import click
 
 from kb.cli.door import opened, percent_option, usage
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -40,7 +40,7 @@ def command(
         rest = words[1:] if form else words
         if len(rest) > 1 or (situation and (form or situation not in forming.SITUATIONS)):
             names = ", ".join((*forming.FORMS, _LINT))
-            raise usage(say("give one form ({forms}) or one situation ({situations}), and one source",
+            raise usage(msg("give one form ({forms}) or one situation ({situations}), and one source",
                             forms=names, situations=", ".join(forming.SITUATIONS)))  # fmt: skip
         if limit is not None:
             kb.config = kb.config._replace(compact_limit=limit)
@@ -63,15 +63,15 @@ def _lint(paths: tuple[str, ...]) -> None:
     from kb.knowledge.session.forming import linted
 
     if len(paths) > 1:
-        raise usage(say("give one form ({forms}) or one situation ({situations}), and one source",
+        raise usage(msg("give one form ({forms}) or one situation ({situations}), and one source",
                         forms=_LINT, situations="FILE"))  # fmt: skip
     path = paths[0] if paths else "-"
     with click.open_file(path, encoding="utf-8", errors="replace") as file:
         form, troubles = linted(file.read())
     name = "stdin" if path == "-" else os.fspath(path)
     for trouble in troubles:
-        click.echo(f"{name}:{trouble.line}: {trouble.said.in_language(language_in_use())}")
+        click.echo(f"{name}:{trouble.line}: {trouble.said.translate(language_in_use())}")
     bad = any(not trouble.is_warning for trouble in troubles)
     if not bad:
-        click.echo(say("{name}: a proper {form} form", name=name, form=form).in_language(language_in_use()), err=True)
+        click.echo(msg("{name}: a proper {form} form", name=name, form=form).translate(language_in_use()), err=True)
     sys.exit(1 if bad else 0)

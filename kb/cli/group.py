@@ -12,7 +12,7 @@ from kb import __version__
 from kb.cli import ALIASES, COMMANDS
 from kb.cli.prints import failed
 from kb.errors import KbError
-from kb.words import say
+from kb.i18n import msg
 
 
 def _is_chinese(ctx: click.Context) -> bool:
@@ -49,7 +49,7 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from kb.cli.door import usage
 
-            raise usage(say("there is no command {name}", name=args[0]))
+            raise usage(msg("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
         if command and _shows_help(command, rest) and _is_chinese(ctx):
             from kb.cli.translated import translated
@@ -131,5 +131,5 @@ def answered(arguments: list[str]) -> int:
         show_usage(error)
         return error.exit_code
     except click.Abort:
-        failed(KbError(say("stopped")))
+        failed(KbError(msg("stopped")))
         return 130

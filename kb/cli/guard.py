@@ -8,9 +8,9 @@ import click
 
 from kb.cli.door import json_option, opened
 from kb.cli.prints import print_json, warn
-from kb.words import say
+from kb.i18n import msg
 
-_LEVELS = {"high": say("high"), "low": say("low")}
+_LEVELS = {"high": msg("high"), "low": msg("low")}
 
 
 @click.command(short_help="Tell what the guard would say.")
@@ -33,8 +33,8 @@ def command(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: b
         if as_json:
             print_json({"mode": found.mode, "read": list(found.read), "risks": {path: name for path, name, _ in risks}})
             return
-        click.echo(kb.words(say("mode: {mode}", mode=found.mode)))
-        what = kb.words(say(" or ")).join(found.read) or kb.words(say("any record of the knowledge base"))
-        click.echo(kb.words(say("to be read first: {what}", what=what)))
+        click.echo(kb.words(msg("mode: {mode}", mode=found.mode)))
+        what = kb.words(msg(" or ")).join(found.read) or kb.words(msg("any record of the knowledge base"))
+        click.echo(kb.words(msg("to be read first: {what}", what=what)))
         for path, name, reason in risks:
-            click.echo(kb.words(say("{path}: {level} risk: {reason}", path=path, level=_LEVELS[name], reason=reason)))
+            click.echo(kb.words(msg("{path}: {level} risk: {reason}", path=path, level=_LEVELS[name], reason=reason)))

@@ -10,8 +10,8 @@ import click
 from kb.cli.door import json_option, language_in_use, usage
 from kb.cli.prints import print_json
 from kb.cli.settings import carry_out, project_wanted
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -60,8 +60,8 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestr
     carry_out(
         change,
         dry_run=dry_run,
-        nothing=say("the hooks stand in {path} already", path=path),
-        done=say("hooks written to {path}", path=path),
+        nothing=msg("the hooks stand in {path} already", path=path),
+        done=msg("hooks written to {path}", path=path),
     )
     if not (dry_run or orchestrators):
         _tell_of_trust(host, path)
@@ -72,9 +72,9 @@ def _tell_of_trust(host: str, path: str) -> None:
     from kb.hosts import codextrust
 
     if host == "codex" and codextrust.untrusted(path, os.environ):
-        said = say("codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
+        said = msg("codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
                    "until then, and in codex exec, it runs none and says nothing")  # fmt: skip
-        click.echo(said.in_language(language_in_use()), err=True)
+        click.echo(said.translate(language_in_use()), err=True)
 
 
 @command.command("uninstall", short_help="Take the hooks out.")
@@ -102,8 +102,8 @@ def _take_out(change: Change, dry_run: bool) -> None:
     carry_out(
         change,
         dry_run=dry_run,
-        nothing=say("no hooks of kb stand in {path}", path=change.path),
-        done=say("hooks taken out of {path}", path=change.path),
+        nothing=msg("no hooks of kb stand in {path}", path=change.path),
+        done=msg("hooks taken out of {path}", path=change.path),
     )
 
 
@@ -111,7 +111,7 @@ def _file_of_agents(host: str, folder: str) -> str:
     from kb.hosts import orchestrator
 
     if host != "opencode":
-        raise usage(say("--orchestrator is for opencode"))
+        raise usage(msg("--orchestrator is for opencode"))
     return orchestrator.settings_file(folder, os.environ)
 
 
@@ -133,7 +133,7 @@ def status(as_json: bool) -> None:
     for row in rows:
         click.echo(f"{row['host']}  {row['event']:16}  {row['timeout']:>3} s  {row['command']}  ({row['path']})")
     if not rows:
-        click.echo(say("no hooks are installed; see: kb hooks install claude").in_language(language_in_use()), err=True)
+        click.echo(msg("no hooks are installed; see: kb hooks install claude").translate(language_in_use()), err=True)
 
 
 @command.command("plugin", short_help="Write a Claude Code plugin.")
@@ -147,5 +147,5 @@ def plugin_(folder: str, program: str, mcp: bool) -> None:
     changed = plugin.write_folder(folder, plugin.claude_files(program, install.WORDS, mcp=mcp))
     for path in changed:
         click.echo(os.path.join(folder, path))
-    said = say("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder))
-    click.echo(said.in_language(language_in_use()), err=True)
+    said = msg("add it in Claude Code: /plugin marketplace add {path}", path=os.path.abspath(folder))
+    click.echo(said.translate(language_in_use()), err=True)

@@ -8,23 +8,23 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import explain_nothing, padded, print_json, record_line
+from kb.i18n import msg
 from kb.text import clip
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 _RELATIONS = {
-    "superseded by": say("superseded by"),
-    "amended by": say("amended by"),
-    "cited by": say("cited by"),
-    "supersedes": say("supersedes"),
-    "amends": say("amends"),
-    "same claim": say("same claim"),
-    "same files": say("same files"),
+    "superseded by": msg("superseded by"),
+    "amended by": msg("amended by"),
+    "cited by": msg("cited by"),
+    "supersedes": msg("supersedes"),
+    "amends": msg("amends"),
+    "same claim": msg("same claim"),
+    "same files": msg("same files"),
 }
-_KINDS = {"code": say("cited in"), "file": say("is about"), "session": say("session")}
+_KINDS = {"code": msg("cited in"), "file": msg("is about"), "session": msg("session")}
 _LINE = 80
 
 
@@ -53,4 +53,4 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
         line = f"{path}:{place.line}: {clip(place.text, _LINE)}" if place.line else path
         click.echo(f"{padded(kb.words(_KINDS[place.kind]), 14)} {line}")
     if not found.records and not found.places:
-        explain_nothing(kb, say("nothing depends on it"))
+        explain_nothing(kb, msg("nothing depends on it"))

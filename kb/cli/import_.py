@@ -13,8 +13,8 @@ import click
 from kb.cli.door import json_option, scope_option, scope_wanted, with_kb
 from kb.cli.prints import STATUSES, print_json, show_verdict, warn
 from kb.errors import EXIT_REFUSED, BadInput, BadRecord, KbError
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.exchange.adr import Imported
@@ -35,7 +35,7 @@ class Remark(NamedTuple):
     """What a person should know about one file."""
 
     path: str
-    said: Said
+    said: Message
 
 
 @click.group(short_help="Take over records of other tools.")
@@ -98,7 +98,7 @@ def markdown_files(path: str) -> Iterator[tuple[str, str]]:
     A name is relative: to the current folder where *path* is below it, else to the folder around *path*.
     """
     if not os.path.exists(path):
-        raise BadInput(say("there is no such file or folder"), path=path)
+        raise BadInput(msg("there is no such file or folder"), path=path)
     above = os.path.dirname(os.path.abspath(path))
     here = os.path.relpath(os.path.abspath(path))
     start = above if here.startswith(os.pardir) else os.getcwd()
@@ -124,11 +124,11 @@ def _read(kb: KnowledgeBase, files: dict[str, str], given: Sequence[str]) -> tup
 
     found: list[Imported] = []
     skipped: list[KbError] = []
-    with _bar(kb, say("reading"), len(files)) as progress:
+    with _bar(kb, msg("reading"), len(files)) as progress:
         for number, (place, name) in enumerate(files.items(), 1):
             try:
                 if os.path.islink(place) and place not in given:
-                    raise BadInput(say("the file is no plain file"), path=name)
+                    raise BadInput(msg("the file is no plain file"), path=name)
                 found.append(read_adr(decode(_bytes(place, name), name), name))
             except (BadRecord, BadInput) as error:
                 skipped.append(error)
@@ -139,15 +139,15 @@ def _read(kb: KnowledgeBase, files: dict[str, str], given: Sequence[str]) -> tup
 def _bytes(place: str, name: str) -> bytes:
     try:
         if not os.path.exists(place):
-            raise BadInput(say("there is no such file or folder"), path=name)
+            raise BadInput(msg("there is no such file or folder"), path=name)
         if not os.path.isfile(place):
-            raise BadInput(say("the file is no plain file"), path=name)
+            raise BadInput(msg("the file is no plain file"), path=name)
         if os.path.getsize(place) > MAX_FILE:
-            raise BadInput(say("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
+            raise BadInput(msg("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
         with open(place, "rb") as file:
             return file.read()
     except OSError as error:
-        raise BadInput(say("cannot be read: {problem}", problem=error.strerror), path=name) from None
+        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=name) from None
 
 
 def _text(file: str) -> str:
@@ -156,7 +156,7 @@ def _text(file: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(say("the file is not valid UTF-8"), path=file, line=line, hint=say("save it as UTF-8")) from None
+        raise BadInput(msg("the file is not valid UTF-8"), path=file, line=line, hint=msg("save it as UTF-8")) from None
 
 
 # -- writing and telling --------------------------------------------------------------------------
@@ -169,12 +169,12 @@ def _origin_name(path: str) -> str:
 
 
 def _brought(kb: KnowledgeBase, records: Sequence[Record], origin: str, dry_run: bool) -> list[Verdict]:
-    with _bar(kb, say("writing"), len(records)) as progress:
+    with _bar(kb, msg("writing"), len(records)) as progress:
         return kb.import_records(records, origin=origin, progress=progress, dry_run=dry_run)
 
 
 @contextmanager
-def _bar(kb: KnowledgeBase, label: Said, length: int) -> Iterator[Callable[[int], None]]:
+def _bar(kb: KnowledgeBase, label: Message, length: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on a terminal; give what is told how many are done."""
     if not sys.stderr.isatty():
         yield lambda done: None
@@ -210,7 +210,7 @@ def _report(
         show(kb, verdicts, remarks, skipped)
     words = [verdict.verdict for verdict in verdicts]
     new, same = words.count("created"), words.count("unchanged")
-    warn(kb, say("imported: {new}, unchanged: {same}, no record: {skipped}", new=new, same=same, skipped=len(skipped)))
+    warn(kb, msg("imported: {new}, unchanged: {same}, no record: {skipped}", new=new, same=same, skipped=len(skipped)))
     sys.exit(EXIT_REFUSED if {"refused", "held"} & {*words} else 0 if verdicts else 1)
 
 
@@ -222,7 +222,7 @@ def _print_all(
     for path, said in remarks:
         click.echo(f"{path}: {kb.words(said)}", err=True)
     for error in skipped:
-        click.echo(f"kb: {error.in_language(kb.config.language)}", err=True)
+        click.echo(f"kb: {error.translate(kb.config.language)}", err=True)
 
 
 def _print_odd(
@@ -232,14 +232,14 @@ def _print_odd(
     counts = Counter(verdict.status for verdict in verdicts if verdict.verdict == "created")
     for status, number in sorted(counts.items(), key=lambda row: (-row[1], row[0])):
         label = STATUSES.get(status)
-        click.echo(f"{number:6}  {label.in_language(kb.config.language) if label else status}")
+        click.echo(f"{number:6}  {label.translate(kb.config.language) if label else status}")
     for verdict in verdicts:
         if verdict.verdict == "refused":
             show_verdict(kb, verdict)
-    lines = [f"kb: {error.in_language(kb.config.language)}" for error in skipped]
+    lines = [f"kb: {error.translate(kb.config.language)}" for error in skipped]
     lines += [f"{path}: {kb.words(said)}" for path, said in remarks]
     lines += [f"[{verdict.id}]: {reason}" for verdict in verdicts if verdict.id for reason in verdict.reasons]
     for line in lines[:SHOWN]:
         click.echo(line, err=True)
     if len(lines) > SHOWN:
-        warn(kb, say("… and {number} more remarks: --verbose", number=len(lines) - SHOWN))
+        warn(kb, msg("… and {number} more remarks: --verbose", number=len(lines) - SHOWN))

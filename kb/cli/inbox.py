@@ -6,9 +6,9 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import explain_nothing, print_json, show_verdicts, warn
+from kb.i18n import msg
 from kb.kinds import kind_label
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -35,13 +35,13 @@ def list_(kb: KnowledgeBase, as_json: bool) -> None:
         print_json(held)
         return
     if not held:
-        explain_nothing(kb, say("nothing is held"))
+        explain_nothing(kb, msg("nothing is held"))
     for entry in held:
         kept = entry.candidate
         kind = kind_label(kept.kind, kb.config.language)
         click.echo(f"{entry.name}  ×{len(entry.sightings)}  {kind}: {kept.title}  ({kept.scope})")
     if refused := refusals(kb, kb.now() - LATELY):
-        warn(kb, say("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
+        warn(kb, msg("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
 
 
 @command.command("show", short_help="Print one held candidate.")
@@ -70,4 +70,4 @@ def promote(kb: KnowledgeBase, name: str, as_json: bool) -> None:
 def drop(kb: KnowledgeBase, name: str) -> None:
     """Forget a held candidate; the history of the inbox keeps it."""
     entry = kb.drop(name)
-    click.echo(f"{kb.words(say('dropped'))}  {entry.candidate.title}")
+    click.echo(f"{kb.words(msg('dropped'))}  {entry.candidate.title}")

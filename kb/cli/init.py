@@ -9,8 +9,8 @@ import click
 
 from kb.cli.door import usage
 from kb.config import FILE
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -47,10 +47,10 @@ def command(
 
     if (path is not None) + here + user > 1:
         raise usage(
-            say("give a PATH or --here, not both") if path and here else say("give one of PATH, --here, --user")
+            msg("give a PATH or --here, not both") if path and here else msg("give one of PATH, --here, --user")
         )
     if source and not ci:
-        raise usage(say("--from is for --ci"))
+        raise usage(msg("--from is for --ci"))
     place = _place(path, here=here, user=user)
     given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     kb, files = make(
@@ -80,30 +80,30 @@ def _place(path: str | None, *, here: bool, user: bool) -> str:
     return user_home(os.environ) if user else str(named or place_around(os.getcwd(), os.environ))
 
 
-def _unchanged(kb: KnowledgeBase, name: str, language: str | None) -> Iterator[Said]:
+def _unchanged(kb: KnowledgeBase, name: str, language: str | None) -> Iterator[Message]:
     """Yield the settings that were wished for and are others, as the `kb.toml` that was there says."""
     for setting, wished, value in (("name", name, kb.config.name), ("language", language, kb.config.language)):
         if wished and wished != value:
-            yield say("{setting} stays {value}: to change it, edit {file}", setting=setting, value=value, file=FILE)
+            yield msg("{setting} stays {value}: to change it, edit {file}", setting=setting, value=value, file=FILE)
 
 
-def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Said]:
+def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Message]:
     """Yield what a person should know of what was done, or was not."""
     from kb.installed import UNKNOWN
     from kb.knowledge.workflows import workflows
 
     if not files:
-        yield say("nothing was missing")
+        yield msg("nothing was missing")
     if not with_ci:
         return
     there = {path: _text(root, path) for path in (*workflows(), *workflows("gitlab"))}
     if lacking := [path for path, text in there.items() if UNKNOWN in text]:
-        yield say(
+        yield msg(
             "{files} do not say yet where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
             files=", ".join(lacking),
         )
     if source and (others := [path for path, text in there.items() if text and path not in files]):
-        yield say("{files} are as they were: to change where kb comes from, edit them", files=", ".join(others))
+        yield msg("{files} are as they were: to change where kb comes from, edit them", files=", ".join(others))
 
 
 def _text(root: str, path: str) -> str:

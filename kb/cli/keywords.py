@@ -6,8 +6,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -32,7 +32,7 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
     for group in groups:
         click.echo(", ".join(group.words))
     if not groups:
-        warn(kb, say("no words of your own yet; to load some: kb keywords load FILE"))
+        warn(kb, msg("no words of your own yet; to load some: kb keywords load FILE"))
 
 
 @command.command("load", short_help="Add groups of words.")
@@ -47,4 +47,4 @@ def load(kb: KnowledgeBase, file: str) -> None:
         added = loaded(kb, opened.read(MAX_SYNONYMS), file)
     for group in added:
         click.echo(", ".join(group.words))
-    warn(kb, say("groups added: {n}", n=len(added)))
+    warn(kb, msg("groups added: {n}", n=len(added)))

@@ -6,8 +6,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, show_verdict
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -40,4 +40,4 @@ def migrate(kb: KnowledgeBase, layout: str, dry_run: bool, as_json: bool) -> Non
     for path in done.files:
         click.echo(path)
     if not done.commit:
-        click.echo(kb.words(say("the layout is {layout} already", layout=layout)), err=True)
+        click.echo(kb.words(msg("the layout is {layout} already", layout=layout)), err=True)

@@ -6,10 +6,10 @@ import click
 
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
 from kb.cli.prints import explain_nothing, name_broken, print_json, record_line, warn_of_orders
+from kb.i18n import msg
 from kb.kinds import KINDS
 from kb.record import GLOBAL
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -54,7 +54,7 @@ def command(
         names = {k.name for k in KINDS if k.category == category}
         records = [record for record in records if record.kind in names]
     if not records:
-        explain_nothing(kb, say("no record"), scope)
+        explain_nothing(kb, msg("no record"), scope)
     warn_of_orders(kb, records, titles=not (as_json or table))
     if as_json:
         print_json(records)

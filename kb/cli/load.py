@@ -6,8 +6,8 @@ import click
 
 from kb.cli.door import usage, with_kb
 from kb.cli.session import loaded
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -26,5 +26,5 @@ def command(kb: KnowledgeBase, name: str) -> None:
     named = sessions_named(kb, name)
     if len(named) > 1:
         choices = ", ".join(session.name for session in named[-10:])
-        raise usage(say("{id} names several sessions: {choices}", id=name, choices=choices))
+        raise usage(msg("{id} names several sessions: {choices}", id=name, choices=choices))
     loaded(kb, name)

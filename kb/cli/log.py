@@ -6,8 +6,8 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import padded, print_json
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -29,5 +29,5 @@ def command(kb: KnowledgeBase, name: str, patch: bool, scope: str, as_json: bool
         print_json(changes)
         return
     for change in changes:
-        operation = padded(change.operation or kb.words(say("by hand")), 10)
+        operation = padded(change.operation or kb.words(msg("by hand")), 10)
         click.echo(f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})")

@@ -11,9 +11,9 @@ import click
 from kb.cli.door import language_in_use, opened, usage
 from kb.cli.settings import carry_out, project_wanted
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.installed import command_for
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,7 +35,7 @@ def command(
     if ctx.invoked_subcommand is not None:
         return
     if not is_http and (address or remote or names or new_token):
-        raise usage(say("--address, --remote, --name and --new-token go with --http"))
+        raise usage(msg("--address, --remote, --name and --new-token go with --http"))
     _needs_sdk()
     if is_http:
         _serve_http(ctx, address, names, remote=remote, new_token=new_token)
@@ -43,7 +43,7 @@ def command(
     from kb.mcp import serve_stdio
 
     if sys.stdin and sys.stdin.isatty():
-        _tell(say("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
+        _tell(msg("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
     serve_stdio(ctx.find_root().obj or "")
 
 
@@ -77,11 +77,11 @@ def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, d
     carry_out(
         install.installation(found, path, words, os.environ),
         dry_run=dry_run,
-        nothing=say("the server stands in {path} already", path=path),
-        done=say("server written to {path}; the client starts it when it next starts", path=path),
+        nothing=msg("the server stands in {path} already", path=path),
+        done=msg("server written to {path}; the client starts it when it next starts", path=path),
     )
     if not _has_sdk():
-        _tell(say("but it will not start: this kb has no MCP SDK; {step}", step=_get_sdk()))
+        _tell(msg("but it will not start: this kb has no MCP SDK; {step}", step=_get_sdk()))
 
 
 @command.command("uninstall", short_help="Take the server out.")
@@ -95,8 +95,8 @@ def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> No
     carry_out(
         install.removal(found, path, os.environ),
         dry_run=dry_run,
-        nothing=say("no server of kb stands in {path}", path=path),
-        done=say("server taken out of {path}", path=path),
+        nothing=msg("no server of kb stands in {path}", path=path),
+        done=msg("server taken out of {path}", path=path),
     )
 
 
@@ -116,12 +116,12 @@ def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote
 def _announce(where: Address, token: Token) -> None:
     click.echo(where.url)
     if token.is_new:
-        _tell(say("the token, shown this once: {secret}", secret=token.secret))
-    _tell(say("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))
+        _tell(msg("the token, shown this once: {secret}", secret=token.secret))
+    _tell(msg("the token stands in {path}; send it as the header Authorization: Bearer TOKEN", path=token.path))
 
 
-def _tell(said: Said) -> None:
-    click.echo(said.in_language(language_in_use()), err=True)
+def _tell(said: Message) -> None:
+    click.echo(said.translate(language_in_use()), err=True)
 
 
 def _has_sdk() -> bool:
@@ -130,11 +130,11 @@ def _has_sdk() -> bool:
     return find_spec("mcp") is not None
 
 
-def _get_sdk() -> Said:
+def _get_sdk() -> Message:
     """Say how the SDK is installed."""
-    return say("install it: {command}", command=command_for("mcp"))
+    return msg("install it: {command}", command=command_for("mcp"))
 
 
 def _needs_sdk() -> None:
     if not _has_sdk():
-        raise KbError(say("kb mcp needs the MCP SDK"), hint=_get_sdk())
+        raise KbError(msg("kb mcp needs the MCP SDK"), hint=_get_sdk())

@@ -8,8 +8,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -33,8 +33,8 @@ def command(kb: KnowledgeBase, check: bool, force: bool, as_json: bool) -> None:
         print_json([{"path": page.path, "stale": page.is_stale} for page in pages])
     for page in pages:
         if not as_json:
-            state = say("not up to date") if check else say("written")
-            click.echo(f"{page.path}  {kb.words(state if page.is_stale else say('up to date'))}")
+            state = msg("not up to date") if check else msg("written")
+            click.echo(f"{page.path}  {kb.words(state if page.is_stale else msg('up to date'))}")
         for note in page.notes:
-            warn(kb, note) if isinstance(note, Said) else click.echo(note, err=True)
+            warn(kb, note) if isinstance(note, Message) else click.echo(note, err=True)
     sys.exit(1 if check and any(page.is_stale for page in pages) else 0)

@@ -8,7 +8,7 @@ import sys
 import click
 
 from kb.cli.prints import spoken
-from kb.words import Said, say
+from kb.i18n import Message, msg
 
 FAILED = 255
 """What git takes for "no merge at all"; up to 128 it takes what stands in the file for a conflict."""
@@ -62,12 +62,12 @@ def _write(path: str, data: bytes) -> None:
         raise
 
 
-def _tell(path: str, said: list[Said], *, has_conflicts: bool) -> None:
+def _tell(path: str, said: list[Message], *, has_conflicts: bool) -> None:
     language = spoken()
     for sentence in said:
-        click.echo(f"kb: {path}: {sentence.in_language(language)}", err=True)
+        click.echo(f"kb: {path}: {sentence.translate(language)}", err=True)
     if has_conflicts:
         from shlex import quote
 
-        hint = say("decide between the markers, take them out, then: git add {path}", path=quote(path))
-        click.echo("    → " + hint.in_language(language), err=True)
+        hint = msg("decide between the markers, take them out, then: git add {path}", path=quote(path))
+        click.echo("    → " + hint.translate(language), err=True)

@@ -9,8 +9,8 @@ import click
 
 from kb.cli.door import json_option, usage, with_kb
 from kb.cli.prints import print_json
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -39,7 +39,7 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str,
             click.echo(trouble)
         sys.exit(1 if found else 0)
     elif not words:
-        raise usage(say("give a question"))
+        raise usage(msg("give a question"))
     else:
         made = kb.pack(" ".join(words), folder=os.getcwd())
         if as_json:

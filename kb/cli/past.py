@@ -8,10 +8,10 @@ import click
 
 from kb.cli.door import usage
 from kb.cli.ink import Ink
+from kb.i18n import msg
 from kb.kinds import SECTIONS, section_label
 from kb.short import gist
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from kb.record import Record
 
 _HEADINGS = {
-    "decided": say("Decided"),
-    "superseded": say("Superseded"),
-    "deprecated": say("Deprecated"),
-    "rejected": say("Rejected"),
-    "reopened": say("Reopened"),
-    "proposed": say("Proposed"),
-    "amended": say("Amended"),
-    "edited": say("Edited"),
-    "removed": say("Removed"),
+    "decided": msg("Decided"),
+    "superseded": msg("Superseded"),
+    "deprecated": msg("Deprecated"),
+    "rejected": msg("Rejected"),
+    "reopened": msg("Reopened"),
+    "proposed": msg("Proposed"),
+    "amended": msg("Amended"),
+    "edited": msg("Edited"),
+    "removed": msg("Removed"),
 }
 _LABELS = {section.name for section in SECTIONS}
 
@@ -49,7 +49,7 @@ def past_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def commit_wanted(kb: KnowledgeBase, as_of: str, revision: str) -> str:
     """Return the commit that --as-of or --at names; "" without them."""
     if as_of and revision:
-        raise usage(say("give --as-of or --at, not both"))
+        raise usage(msg("give --as-of or --at, not both"))
     if not as_of and not revision:
         return ""
     from kb.knowledge.past import when
@@ -62,7 +62,7 @@ def told(happened: Between, language: str, ink: Ink, named: Callable[[Record], s
     for what, heading in _HEADINGS.items():
         entries = [entry for entry in happened.entries if entry.what == what]
         if entries:
-            yield ink.strong(ink.text(f"{heading.in_language(language)} ({len(entries)})"))
+            yield ink.strong(ink.text(f"{heading.translate(language)} ({len(entries)})"))
             yield ""
             yield from (f"- {_line(entry, language, ink, named)}" for entry in entries)
             yield ""

@@ -7,9 +7,9 @@ import sys
 import click
 
 from kb.errors import NeedsPerson
+from kb.i18n import msg
 from kb.knowledge.guard.agents import in_its_shell
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -31,6 +31,6 @@ def require_person(kb: KnowledgeBase, *, yes: bool = False) -> None:
     """Raise NeedsPerson unless a person asks."""
     if not has_decided(kb, yes=yes):
         raise NeedsPerson(
-            say("only a person decides a review"),
-            hint=say("at a terminal, or in a script of your own with --yes"),
+            msg("only a person decides a review"),
+            hint=msg("at a terminal, or in a script of your own with --yes"),
         )

@@ -9,9 +9,9 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.person import is_at_terminal
 from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
+from kb.i18n import msg
 from kb.kinds import kind_label
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,7 +43,7 @@ def list_(kb: KnowledgeBase, as_json: bool) -> None:
         print_json([_told(proposal) for proposal in found])
         return
     if not found:
-        explain_nothing(kb, say("nothing is proposed"))
+        explain_nothing(kb, msg("nothing is proposed"))
     for proposal in found:
         _print(kb, proposal)
 
@@ -69,7 +69,7 @@ def add(kb: KnowledgeBase, source: str, session: str) -> None:
 
     made = proposals.add(kb, answers.handed_in(source), folder=os.getcwd(), session=session)
     if not made:
-        explain_nothing(kb, say("all of this was proposed before"))
+        explain_nothing(kb, msg("all of this was proposed before"))
     for proposal in made:
         _print(kb, proposal)
 
@@ -103,7 +103,7 @@ def reject(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> None:
 
     for proposal in _decided(kb, names, code, "drop"):
         proposals.reject(kb, proposal)
-        click.echo(f"{kb.words(say('dropped'))}  {proposal.candidate.title}")
+        click.echo(f"{kb.words(msg('dropped'))}  {proposal.candidate.title}")
 
 
 def _decided(kb: KnowledgeBase, names: tuple[str, ...], code: str, what: str) -> list[Proposal]:
@@ -114,12 +114,12 @@ def _decided(kb: KnowledgeBase, names: tuple[str, ...], code: str, what: str) ->
     if code and not names:
         wanted = [proposal for proposal in wanted if proposal.code]
     if not wanted:
-        explain_nothing(kb, say("nothing is proposed"))
+        explain_nothing(kb, msg("nothing is proposed"))
         return []
     if proposals.person(kb, wanted, code, terminal=is_at_terminal()):
         for proposal in wanted:
             _print(kb, proposal, err=True)
-        asked = say("write this?") if what == "write" else say("drop this?")
+        asked = msg("write this?") if what == "write" else msg("drop this?")
         return wanted if click.confirm(kb.words(asked), default=False, err=True) else []
     return wanted
 

@@ -9,8 +9,8 @@ import click
 
 from kb.cli.door import json_option, percent_option, usage, with_kb
 from kb.cli.prints import print_json
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -63,12 +63,12 @@ def transcript_(
     from kb.knowledge.session import pruning
 
     percent = -1.0 if percent is None else percent
-    trigger = say("context use {percent}%", percent=f"{percent:g}") if percent > 85 else say("asked for")
+    trigger = msg("context use {percent}%", percent=f"{percent:g}") if percent > 85 else msg("asked for")
     wanted = pruning.Wanted(pruning.strategies_named(only), propose, yes, percent, trigger)
     kb = _around(ctx)
     try:
         if not transcript and kb is None:
-            raise usage(say("{name} is missing", name="TRANSCRIPT"))
+            raise usage(msg("{name} is missing", name="TRANSCRIPT"))
         path = transcript or pruning.latest_transcript(kb) if kb else str(transcript)
         made = _made(kb, path, out, wanted)
         if kb and not made.plan.idle:

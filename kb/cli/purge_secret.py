@@ -9,8 +9,8 @@ import click
 from kb.cli.door import json_option, opened, usage
 from kb.cli.prints import print_json
 from kb.errors import NeedsPerson
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -33,7 +33,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     was found, and a person goes on.
     """
     if ctx.args:
-        raise usage(say("the secret is typed or piped in: on the command line it would stay in the shell's history"))
+        raise usage(msg("the secret is typed or piped in: on the command line it would stay in the shell's history"))
     with opened(ctx) as kb:
         from kb.knowledge.purge import where
 
@@ -51,30 +51,30 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 def _asked(kb: KnowledgeBase) -> str:
     if sys.stdin.isatty():
-        return str(click.prompt(kb.words(say("The secret (it is not shown)")), hide_input=True, err=True))
+        return str(click.prompt(kb.words(msg("The secret (it is not shown)")), hide_input=True, err=True))
     return sys.stdin.buffer.read(_LONGEST).decode("utf-8", "surrogateescape")
 
 
 def _show(kb: KnowledgeBase, found: Found, prepared: Prepared | None) -> None:
     if prepared is None:
-        click.echo(kb.words(say("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")))
+        click.echo(kb.words(msg("It is nowhere in this clone: not in a file, not in an object of git, not in .kb/.")))
         return
     rows = [
-        *(kb.words(say("file {place}", place=place)) for place in found.files),
-        *(kb.words(say("state {place}", place=place)) for place in found.state),
+        *(kb.words(msg("file {place}", place=place)) for place in found.files),
+        *(kb.words(msg("state {place}", place=place)) for place in found.state),
         *(
-            kb.words(say("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
+            kb.words(msg("{kind} {oid} {path}", kind=hit.kind, oid=hit.oid[:12], path=hit.path)).rstrip()
             + "".join(f" ← {commit[:12]}" for commit in hit.commits[-3:])
             for hit in found.hits
         ),
-        *(kb.words(say("ref {place}", place=place)) for place in (*found.refs, *found.named)),
-        *(kb.words(say("git {place}", place=place)) for place in found.inside),
+        *(kb.words(msg("ref {place}", place=place)) for place in (*found.refs, *found.named)),
+        *(kb.words(msg("git {place}", place=place)) for place in found.inside),
     ]
     for row in rows[:_SHOWN]:
         click.echo(row)
     if len(rows) > _SHOWN:
-        click.echo(kb.words(say("… and {count} more places", count=len(rows) - _SHOWN)))
+        click.echo(kb.words(msg("… and {count} more places", count=len(rows) - _SHOWN)))
     click.echo("\n" + prepared.steps)
-    click.echo(kb.words(say("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
+    click.echo(kb.words(msg("prepared in {folder}; read steps.md there", folder=prepared.folder)), err=True)
     if prepared.in_clear:
-        click.echo(kb.words(say("a file there names the secret in clear text; only you can read it")), err=True)
+        click.echo(kb.words(msg("a file there names the secret in clear text; only you can read it")), err=True)

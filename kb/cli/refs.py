@@ -6,13 +6,13 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import padded, print_json
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
-_RELATIONS = {"cites": say("cites"), "supersedes": say("supersedes"), "amends": say("amends")}
+_RELATIONS = {"cites": msg("cites"), "supersedes": msg("supersedes"), "amends": msg("amends")}
 
 
 @click.command(short_help="Tell what a record cites and what cites it.")
@@ -28,5 +28,5 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
         return
     for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines
         relation = padded(kb.words(_RELATIONS[link.relation]), 11)
-        title = link.title or kb.words(say("not found"))
+        title = link.title or kb.words(msg("not found"))
         click.echo(f"{'→' if link.outward else '←'} {relation} [{link.name}] {title}")

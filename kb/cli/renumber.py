@@ -8,8 +8,8 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -34,13 +34,13 @@ def command(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: bo
         print_json(done)
         return
     for one in done.renumbered:
-        said = say("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
+        said = msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
         click.echo(f"{kb.words(said)}  {one.path}")
     if not done.renumbered:
-        click.echo(kb.words(say("no number is given out twice")))
+        click.echo(kb.words(msg("no number is given out twice")))
     sys.stdout.flush()
     for path in done.followed:
-        warn(kb, say("its citations follow: {path}", path=path))
+        warn(kb, msg("its citations follow: {path}", path=path))
     for path, old in done.unclear:
-        warn(kb, say("{path} cites [{id}], and it is not clear which of the two is meant: look at it",
+        warn(kb, msg("{path} cites [{id}], and it is not clear which of the two is meant: look at it",
                      path=path, id=old))  # fmt: skip

@@ -9,8 +9,8 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.errors import NeedsPerson
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -35,12 +35,12 @@ def command(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: boo
         print_json(done)
     else:
         for path in done.mended:
-            click.echo(kb.words(say("mended: {path}", path=path)))
+            click.echo(kb.words(msg("mended: {path}", path=path)))
         if not done.mended:
-            click.echo(kb.words(say("nothing to mend in {n} merges", n=done.merges)))
+            click.echo(kb.words(msg("nothing to mend in {n} merges", n=done.merges)))
     sys.stdout.flush()
     for one in done.undecided:
         for reason in one.reasons:
-            warn(kb, say("{path}: {problem}", path=one.path, problem=reason))
-        warn(kb, say("    → see what was merged: {command}", command=f"git show -m {one.merge[:12]} -- {one.path}"))
+            warn(kb, msg("{path}: {problem}", path=one.path, problem=reason))
+        warn(kb, msg("    → see what was merged: {command}", command=f"git show -m {one.merge[:12]} -- {one.path}"))
     sys.exit(NeedsPerson.exit_code if done.undecided else 0)

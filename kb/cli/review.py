@@ -9,8 +9,8 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.person import require_person, yes_option
 from kb.cli.prints import explain_nothing, print_json, show_verdicts
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -35,7 +35,7 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
         print_json(reviews)
         return
     if not reviews:
-        explain_nothing(kb, say("no review is open"))
+        explain_nothing(kb, msg("no review is open"))
     for review in reviews:
         old = ", ".join(f"[{name_of(kb, old)}] {old.title}" for old in kb.sides(review.branch).old)
         since = kb.words(age(review, kb.today()))

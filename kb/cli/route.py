@@ -8,8 +8,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -36,4 +36,4 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
     if not found.reads:
         click.echo(routes.NONE)
     elif not os.path.exists(os.path.join(kb.root, routes.CONVENTIONS)):
-        warn(kb, say("{path} is not written yet: kb memory", path=routes.CONVENTIONS))
+        warn(kb, msg("{path} is not written yet: kb memory", path=routes.CONVENTIONS))

@@ -9,8 +9,8 @@ import click
 from kb.cli import answers
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, usage, with_kb
 from kb.cli.past import commit_wanted, past_options
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -63,7 +63,7 @@ def command(
     path = os.path.normpath(path).replace(os.sep, "/") if path else ""
     wanted = Filter(kind_wanted(kind), one(status), one(scope), tag, since, until, path)
     if not words and wanted == Filter() and not agent:
-        raise usage(say("give words to look for, or a filter"))
+        raise usage(msg("give words to look for, or a filter"))
     answers.search(
         kb, words, wanted=wanted, limit=limit, explain=explain, as_json=as_json,
         commit=commit_wanted(kb, as_of, revision), agent=agent,

@@ -6,8 +6,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -66,8 +66,8 @@ def list_(kb: KnowledgeBase, project: str, is_all: bool, since: str, as_json: bo
         rows = [s for s in rows if s.time[:10] == day]
     if not rows:
         name = project or kb.here.removeprefix("project/")
-        elsewhere = say("no session of {project} is archived; those of all: kb session list --all", project=name)
-        explain_nothing(kb, elsewhere if known and not since and not is_all else say("no session is archived"))
+        elsewhere = msg("no session of {project} is archived; those of all: kb session list --all", project=name)
+        explain_nothing(kb, elsewhere if known and not since and not is_all else msg("no session is archived"))
     if as_json:
         print_json(rows)
         return
@@ -112,11 +112,11 @@ def prune(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) -> None:
     for session in done.gone:
         click.echo(f"{session.time[:16]}  {session.name}  {session.task}")
     for session, record in done.kept:
-        click.echo(kb.words(say("{name} stays: [{id}] cites it", name=session.name, id=record)), err=True)
+        click.echo(kb.words(msg("{name} stays: [{id}] cites it", name=session.name, id=record)), err=True)
     if not done.gone:
-        click.echo(kb.words(say("no archive is older than {age} and cited by no record", age=older)), err=True)
+        click.echo(kb.words(msg("no archive is older than {age} and cited by no record", age=older)), err=True)
     elif dry_run:
-        click.echo(kb.words(say("nothing is removed; without --dry-run these would be")), err=True)
+        click.echo(kb.words(msg("nothing is removed; without --dry-run these would be")), err=True)
 
 
 @command.command("status", short_help="Tell how a running session stands.")

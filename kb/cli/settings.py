@@ -8,8 +8,8 @@ import os
 import click
 
 from kb.cli.door import language_in_use, usage
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.settingsfile import Change
@@ -20,21 +20,21 @@ def project_wanted(is_user: bool, is_project: bool) -> str:
     from kb.settingsfile import project_around
 
     if is_user and is_project:
-        raise usage(say("give --user or --project, not both"))
+        raise usage(msg("give --user or --project, not both"))
     return project_around(os.getcwd()) if is_project else ""
 
 
-def carry_out(change: Change, *, dry_run: bool, nothing: Said, done: Said) -> None:
+def carry_out(change: Change, *, dry_run: bool, nothing: Message, done: Message) -> None:
     """Show what *change* changes and do it; say *nothing* where that is so, *done* afterwards."""
     from kb.settingsfile import apply
 
     if not change.is_one:
-        click.echo(nothing.in_language(language_in_use()), err=True)
+        click.echo(nothing.translate(language_in_use()), err=True)
         return
     _show_difference(change)
     if not dry_run:
         apply(change, os.environ)
-        click.echo(done.in_language(language_in_use()), err=True)
+        click.echo(done.translate(language_in_use()), err=True)
 
 
 def _show_difference(change: Change) -> None:

@@ -8,8 +8,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kb.knowledge.sync.rounds import Synced
 
 _HOW = {
-    "forward": say("received {n} commits"),
-    "replayed": say("received {n} commits, and put what is new here upon them"),
-    "merged": say("received {n} commits, and merged them with what is new here"),
+    "forward": msg("received {n} commits"),
+    "replayed": msg("received {n} commits, and put what is new here upon them"),
+    "merged": msg("received {n} commits, and merged them with what is new here"),
 }
-_INBOX = {"received": say("received"), "sent": say("sent")}
+_INBOX = {"received": msg("received"), "sent": msg("sent")}
 
 
 @click.command(short_help="Bring this clone and a remote together.")
@@ -58,34 +58,34 @@ def _in_words(kb: KnowledgeBase, done: Synced) -> dict[str, object]:
     return {**done._asdict(), "reviews": told, "notes": [kb.words(note) for note in done.notes]}
 
 
-def _lines(done: Synced) -> Iterator[Said]:
+def _lines(done: Synced) -> Iterator[Message]:
     """Yield what came and went."""
     name = f"{done.remote}/{done.branch}"
     if done.received and done.how:
-        yield say("{name}: {what}", name=name, what=_HOW[done.how]._replace(values={"n": done.received}))
+        yield msg("{name}: {what}", name=name, what=_HOW[done.how]._replace(values={"n": done.received}))
     if done.sent:
-        yield say("{name}: sent {n} commits", name=name, n=done.sent)
+        yield msg("{name}: sent {n} commits", name=name, n=done.sent)
     for one in done.renumbered:
-        yield say("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
+        yield msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
     for note in done.reviews:
-        yield say("{name}: {what}", name=note.branch, what=note.said)
+        yield msg("{name}: {what}", name=note.branch, what=note.said)
     for word in done.inbox:
-        yield say("{name}: {what}", name=say("inbox"), what=_INBOX[word])
+        yield msg("{name}: {what}", name=msg("inbox"), what=_INBOX[word])
     if not any((done.received, done.sent, done.reviews, done.inbox, done.unreachable, done.waiting)):
-        yield say("{name}: everything is in sync", name=name)
+        yield msg("{name}: everything is in sync", name=name)
 
 
-def _notes(done: Synced) -> Iterator[Said]:
+def _notes(done: Synced) -> Iterator[Message]:
     """Yield what a person should know."""
     yield from done.notes
     if done.rescue:
-        yield say("what was put upon it is kept as it was: {ref}", ref=done.rescue)
+        yield msg("what was put upon it is kept as it was: {ref}", ref=done.rescue)
     if done.unreachable:
-        yield say("{remote} cannot be reached: {problem}", remote=done.remote, problem=done.unreachable)
-        yield say("{n} commits wait here; go on writing, and sync later", n=done.waiting)
+        yield msg("{remote} cannot be reached: {problem}", remote=done.remote, problem=done.unreachable)
+        yield msg("{n} commits wait here; go on writing, and sync later", n=done.waiting)
     if done.request:
-        yield say(
+        yield msg(
             "{branch} takes no pushes: {reason}", branch=f"{done.remote}/{done.branch}", reason=done.request.reason
         )
-        yield say("{n} commits are on {branch}; open the request: {command}", n=done.request.commits,
+        yield msg("{n} commits are on {branch}; open the request: {command}", n=done.request.commits,
                   branch=done.request.branch, command=done.request.command)  # fmt: skip

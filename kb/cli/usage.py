@@ -7,8 +7,8 @@ import re
 import click
 
 from kb.cli.door import language_in_use
+from kb.i18n import Message, msg
 from kb.knowledge.failures import safe
-from kb.words import Said, say
 
 
 def show_usage(error: click.ClickException) -> None:
@@ -18,51 +18,51 @@ def show_usage(error: click.ClickException) -> None:
         click.echo(error.format_message(), err=True)
         return
     language = language_in_use(context)
-    click.echo(safe(f"kb: {reason(error).in_language(language)}"), err=True)
+    click.echo(safe(f"kb: {reason(error).translate(language)}"), err=True)
     path = context.command_path if context else "kb"
-    click.echo(f"    → {say('see: {command} --help', command=path).in_language(language)}", err=True)
+    click.echo(f"    → {msg('see: {command} --help', command=path).translate(language)}", err=True)
 
 
-def reason(error: click.ClickException) -> Said:
+def reason(error: click.ClickException) -> Message:
     """Return what click complains of, in words that have a translation where it is one of the common ones."""
     if isinstance(error, click.NoSuchOption):
-        return say("there is no option {name}", name=error.option_name)
+        return msg("there is no option {name}", name=error.option_name)
     if isinstance(error, click.MissingParameter) and error.param:
-        return say("{name} is missing", name=_name(error.param))
+        return msg("{name} is missing", name=_name(error.param))
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         choices = ", ".join(map(str, error.param.type.choices))
-        return say("{name} must be one of: {choices}", name=_name(error.param), choices=choices)
+        return msg("{name} must be one of: {choices}", name=_name(error.param), choices=choices)
     if isinstance(error, click.BadOptionUsage):
-        return say("{name} needs a value", name=error.option_name)
+        return msg("{name} needs a value", name=error.option_name)
     if isinstance(error, click.BadParameter) and error.param:
         return _bad_value(error, error.param)
     text = error.format_message()
     if match := re.match(r"Got unexpected extra arguments? \((.*)\)", text):
-        return say("too many words: {words}", words=match[1])
+        return msg("too many words: {words}", words=match[1])
     if match := re.match(r"No such command '(.*)'", text):
-        return say("there is no command {name}", name=match[1])
-    return say("{problem}", problem=text)
+        return msg("there is no command {name}", name=match[1])
+    return msg("{problem}", problem=text)
 
 
-def _bad_value(error: click.BadParameter, param: click.Parameter) -> Said:
+def _bad_value(error: click.BadParameter, param: click.Parameter) -> Message:
     """Return what is wrong with the value of *param*: out of its range, no number, a file that is not there."""
     name, kind = _name(param), param.type
     if isinstance(kind, click.IntRange | click.FloatRange):
         return _out_of_range(name, kind.min, kind.max)
     if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
-        return say("{name} must be a number", name=name)
+        return msg("{name} must be a number", name=name)
     if isinstance(kind, click.Path | click.File):
-        return say("{name}: there is no such file, or it cannot be read", name=name)
-    return say("{name}: {problem}", name=name, problem=error.message)
+        return msg("{name}: there is no such file, or it cannot be read", name=name)
+    return msg("{name}: {problem}", name=name, problem=error.message)
 
 
-def _out_of_range(name: str, least: float | None, most: float | None) -> Said:
+def _out_of_range(name: str, least: float | None, most: float | None) -> Message:
     """Return between what bounds the value of *name* must be, of those that there are."""
     if least is not None and most is not None:
-        return say("{name} must be a number from {least} to {most}", name=name, least=least, most=most)
+        return msg("{name} must be a number from {least} to {most}", name=name, least=least, most=most)
     if least is not None:
-        return say("{name} must be a number, at least {least}", name=name, least=least)
-    return say("{name} must be a number, at most {most}", name=name, most=most)
+        return msg("{name} must be a number, at least {least}", name=name, least=least)
+    return msg("{name} must be a number, at most {most}", name=name, most=most)
 
 
 def _name(param: click.Parameter) -> str:

@@ -9,8 +9,8 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -69,7 +69,7 @@ def drop(kb: KnowledgeBase) -> None:
     from kb.knowledge.recall import embedding
 
     embedding.drop(kb)
-    warn(kb, say("the vectors are gone; no record is"))
+    warn(kb, msg("the vectors are gone; no record is"))
 
 
 class _Progress:
@@ -80,7 +80,7 @@ class _Progress:
 
     def __call__(self, done: int, of: int) -> None:
         """Say that *done* are made."""
-        line = self._kb.words(say("vectors: {done} of {number}", done=done, number=of))
+        line = self._kb.words(msg("vectors: {done} of {number}", done=done, number=of))
         if sys.stderr.isatty():
             print(f"\r{line}", end="\n" if done == of else "", file=sys.stderr, flush=True)
         elif done == of or time.monotonic() - self._told > _EVERY:
@@ -92,10 +92,10 @@ def _tell(kb: KnowledgeBase, now: Standing, *, as_json: bool) -> None:
     if as_json:
         print_json({**now._asdict(), "problem": str(now.problem)})
         return
-    print(kb.words(say("embedder: {name}", name=now.embedder)))
+    print(kb.words(msg("embedder: {name}", name=now.embedder)))
     if now.problem:
-        print(kb.words(say("it cannot be used: {problem}", problem=now.problem)))
-    told = say(
+        print(kb.words(msg("it cannot be used: {problem}", problem=now.problem)))
+    told = msg(
         "records with a vector: {n}, without: {m}; {size} MB in {file}",
         n=now.vectors, m=now.waiting, size=f"{now.bytes / 1e6:.1f}", file=".kb/vectors.bin",
     )  # fmt: skip

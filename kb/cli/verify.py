@@ -11,11 +11,11 @@ import click
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, show_verdict, warn
 from kb.errors import BadInput, KbError, NeedsPerson
+from kb.i18n import msg
 from kb.knowledge.lookup import name_of
 from kb.knowledge.verify import TIMEOUT, Ran, commands, keep, refuse_hidden, run
 from kb.untrusted import instruction, visible
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -67,9 +67,9 @@ def command(
 
 def _show(kb: KnowledgeBase, record: Record, text: str, found: Sequence[str]) -> None:
     click.echo(f"[{name_of(kb, record)}] {visible(record.title)}\n")
-    click.echo(visible(text) or kb.words(say("it does not say how it is verified")))
+    click.echo(visible(text) or kb.words(msg("it does not say how it is verified")))
     if found:
-        click.echo("\n" + kb.words(say("commands: {count}", count=len(found))))
+        click.echo("\n" + kb.words(msg("commands: {count}", count=len(found))))
     for one in found:
         click.echo("\n".join(f"{'  ' if n else '$ '}{row}" for n, row in enumerate(visible(one).split("\n"))))
 
@@ -77,7 +77,7 @@ def _show(kb: KnowledgeBase, record: Record, text: str, found: Sequence[str]) ->
 def _folder(kb: KnowledgeBase, cwd: str) -> str:
     folder = os.path.abspath(cwd) if cwd else kb.repository.top
     if not os.path.isdir(folder):
-        raise BadInput(say("there is no such folder"), path=cwd)
+        raise BadInput(msg("there is no such folder"), path=cwd)
     return folder
 
 
@@ -85,21 +85,21 @@ def _agreed(kb: KnowledgeBase, record: Record, found: Sequence[str], folder: str
     """Return when the commands may run: they are to be seen, and a person has said yes; raise KbError elsewhere."""
     if not found:
         raise KbError(
-            say("[{id}] names no command", id=record.scoped_id), path=record.path,
-            hint=say("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id),
+            msg("[{id}] names no command", id=record.scoped_id), path=record.path,
+            hint=msg("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id),
         )  # fmt: skip
     refuse_hidden(found, record.path)
     if order := instruction("\n".join((record.title, *(section.text for section in record.sections), record.user))):
-        warn(kb, say("careful: the text {problem}: {words}", problem=order.problem, words=order.words))
+        warn(kb, msg("careful: the text {problem}: {words}", problem=order.problem, words=order.words))
     if yes:
         return
     if not sys.stdin.isatty() or as_json:
         raise NeedsPerson(
-            say("nobody has said that these commands may run"), path=record.path,
-            hint=say("read them, then: kb verify {id} --run --yes", id=record.scoped_id),
+            msg("nobody has said that these commands may run"), path=record.path,
+            hint=msg("read them, then: kb verify {id} --run --yes", id=record.scoped_id),
         )  # fmt: skip
-    if not click.confirm(kb.words(say("run this in {folder}?", folder=folder)), default=False, err=True):
-        raise NeedsPerson(say("nothing was run"))
+    if not click.confirm(kb.words(msg("run this in {folder}?", folder=folder)), default=False, err=True):
+        raise NeedsPerson(msg("nothing was run"))
 
 
 def _ran(kb: KnowledgeBase, one: str, folder: str, timeout: float, *, as_json: bool) -> Ran:
@@ -115,7 +115,7 @@ def _ran(kb: KnowledgeBase, one: str, folder: str, timeout: float, *, as_json: b
 
 def _ended(kb: KnowledgeBase, ran: Ran) -> str:
     if ran.timed_out:
-        return kb.words(say("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
+        return kb.words(msg("✗ killed after {seconds} seconds", seconds=round(ran.seconds, 1)))
     if ran.passed:
         return f"✓ {ran.seconds:.1f} s"
-    return kb.words(say("✗ exit code {code}", code=ran.code))
+    return kb.words(msg("✗ exit code {code}", code=ran.code))

@@ -8,8 +8,8 @@ import click
 
 from kb.cli.door import with_kb
 from kb.cli.prints import name_broken
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -54,7 +54,7 @@ class _Progress:
         """Say that so many of the *pages* are *made*, if nothing was said for a while."""
         if monotonic() - self.said > PAUSE:
             self.said = monotonic()
-            click.echo(self.kb.words(say("pages made: {made} of {pages}", made=made, pages=pages)), err=True)
+            click.echo(self.kb.words(msg("pages made: {made} of {pages}", made=made, pages=pages)), err=True)
 
 
 @command.command("serve", short_help="Serve the wiki.")
@@ -79,7 +79,7 @@ def preview(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
     from kb.wiki.preview import preview as previewed
 
     first, number = previewed(kb, revision, out, published)
-    click.echo(kb.words(say("records that change: {number}", number=number)), err=True)
+    click.echo(kb.words(msg("records that change: {number}", number=number)), err=True)
     click.echo(first)
 
 
@@ -90,5 +90,5 @@ def _begin(kb: KnowledgeBase, own_config: bool) -> None:
     kb.records()
     name_broken(kb)
     if has_own_config(kb) and not own_config:
-        said = say("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
+        said = msg("mkdocs.yml is left alone: it can name programs to run; if you trust it: --own-config")
         click.echo(f"kb: {kb.words(said)}", err=True)

@@ -10,9 +10,9 @@ from kb.cli.door import json_option, opened, usage
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import print_json
 from kb.errors import KbError, NoKnowledgeBase
+from kb.i18n import msg
 from kb.kinds import KINDS
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -74,7 +74,7 @@ def command(
         print_json(candidate.SCHEMA)
         return
     if source and any(value not in (None, ()) for value in given.values()):
-        raise usage(say("give a file, - for stdin, or --kind and --title"))
+        raise usage(msg("give a file, - for stdin, or --kind and --title"))
     try:
         kb = opened(ctx)
     except NoKnowledgeBase:
@@ -102,7 +102,7 @@ def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
         known = {"kind": record.kind, "title": record.title, "scope": record.scope}
         given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}
     if not given["kind"] or not given["title"]:
-        raise usage(say("give a file, - for stdin, or --kind and --title"))
+        raise usage(msg("give a file, - for stdin, or --kind and --title"))
     value: dict[str, Any] = {
         key: given[key] for key in ("kind", "title", "scope", "project", "updates", "session", "host") if given[key]
     }
@@ -123,5 +123,5 @@ def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
 def _pair(item: str) -> tuple[str, str]:
     key, sign, value = item.partition("=")
     if not sign or not key.strip():
-        raise usage(say("“{item}” is not of the form KEY=VALUE", item=item))
+        raise usage(msg("“{item}” is not of the form KEY=VALUE", item=item))
     return key.strip(), value.strip()

@@ -17,6 +17,7 @@ from kb.doctor import hosts, traces
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
 from kb.errors import KbError
 from kb.home import passed_over
+from kb.i18n import Message, msg
 from kb.kinds import FOLDERS
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.lookup import MAKE_ONE
@@ -28,11 +29,10 @@ from kb.record import Record
 from kb.store.git.command import run, scrubbed
 from kb.store.state import write_whole
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 __all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "Check", "Found", "Outcome", "Place", "examine"]
 
-NOT_OPEN = say("there is no knowledge base that can be opened")
+NOT_OPEN = msg("there is no knowledge base that can be opened")
 OLDEST_GIT = (2, 38)
 """The first git whose plumbing does all that kb asks of it."""
 _SAMPLE = 500
@@ -44,8 +44,8 @@ class Outcome(NamedTuple):
 
     name: str
     state: str
-    said: Said
-    remedy: Said | None
+    said: Message
+    remedy: Message | None
     """The one next step; None where there is nothing to do."""
     mended: bool = False
 
@@ -84,7 +84,7 @@ def _looked(check: Check, place: Place) -> Found:
     except KbError as error:
         return Found(FAILED, error.message, error.hint if str(error.hint) else None)
     except Exception as error:  # what nobody foresaw is what a doctor is there to find
-        return Found(FAILED, say("{kind}: {problem}", kind=type(error).__name__, problem=error))
+        return Found(FAILED, msg("{kind}: {problem}", kind=type(error).__name__, problem=error))
 
 
 # -- git ---------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def git_version(place: Place) -> Found:
     text = run(["git", "--version"], scrubbed(place.environment)).out.decode("utf-8", "replace")
     match = re.search(r"(?<!\d)(\d++)\.(\d+)", text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
-    said = say("git {version}", version=text.removeprefix("git version").strip())
+    said = msg("git {version}", version=text.removeprefix("git version").strip())
     return Found(OK if version >= OLDEST_GIT else FAILED, said)
 
 
@@ -106,26 +106,26 @@ def repository(place: Place) -> Found:
     if busy := kept.not_now():
         return Found(FAILED, busy.message, busy.hint)
     head = kept.head()
-    return Found(OK, say("{path}, on {branch}", path=kept.top, branch=head.ref.removeprefix("refs/heads/")))
+    return Found(OK, msg("{path}, on {branch}", path=kept.top, branch=head.ref.removeprefix("refs/heads/")))
 
 
 def identity(place: Place) -> Found:
     """Look whether git knows whose the commits are."""
     output = opened(place).repository.output(["var", "GIT_AUTHOR_IDENT"])
     if output.code:
-        return Found(FAILED, say("git does not know who you are; commits are made as kb@localhost"))
-    return Found(OK, say("{name}", name=output.out.decode("utf-8", "replace").rpartition(">")[0] + ">"))
+        return Found(FAILED, msg("git does not know who you are; commits are made as kb@localhost"))
+    return Found(OK, msg("{name}", name=output.out.decode("utf-8", "replace").rpartition(">")[0] + ">"))
 
 
 def state_folder(place: Place) -> Found:
     """Look whether git ignores what belongs to this clone only."""
     kb = opened(place)
     if kb.repository.git("ls-files", "-z", "--", kb.repository.full(".kb")):
-        remedy = say("run: git rm -r --cached {path}", path=kb.repository.full(".kb"))
-        return Found(FAILED, say("files of {path} are tracked by git", path=".kb/"), remedy)
+        remedy = msg("run: git rm -r --cached {path}", path=kb.repository.full(".kb"))
+        return Found(FAILED, msg("files of {path} are tracked by git", path=".kb/"), remedy)
     if kb.repository.git("ls-files", "-z", "--others", "--exclude-standard", "--", kb.repository.full(".kb")):
-        return Found(FAILED, say("git does not ignore {path}", path=".kb/"))
-    return Found(OK, say("git ignores {path}", path=".kb/"))
+        return Found(FAILED, msg("git does not ignore {path}", path=".kb/"))
+    return Found(OK, msg("git ignores {path}", path=".kb/"))
 
 
 def _ignore_state_folder(place: Place) -> None:
@@ -141,21 +141,21 @@ def settings(place: Place) -> Found:
     """Look whether there is a knowledge base with settings that hold."""
     if place.problem:
         hint = place.problem.hint
-        message = say("{problem}", problem=_with_place(place.problem))
-        return Found(FAILED, message, hint if str(hint) else say("mend {path}", path="kb.toml"))
+        message = msg("{problem}", problem=_with_place(place.problem))
+        return Found(FAILED, message, hint if str(hint) else msg("mend {path}", path="kb.toml"))
     if over := passed_over(place.folder, place.environment):
-        said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, "kb.toml"))
-        remedy = say("if you trust its owner, name it: KB_HOME={path}", path=over)
+        said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, "kb.toml"))
+        remedy = msg("if you trust its owner, name it: KB_HOME={path}", path=over)
         return Found(NOTE if place.root else FAILED, said, remedy)
     if not place.root:
-        return Found(FAILED, say("there is no knowledge base here"), MAKE_ONE)
-    return Found(OK, say("{path}", path=os.path.join(place.root, "kb.toml")))
+        return Found(FAILED, msg("there is no knowledge base here"), MAKE_ONE)
+    return Found(OK, msg("{path}", path=os.path.join(place.root, "kb.toml")))
 
 
-def _with_place(error: KbError) -> Said:
+def _with_place(error: KbError) -> Message:
     """Return the message of *error* behind the place it names."""
     where = f"{error.path}:{error.line}" if error.line else error.path
-    return say("{where}: {message}", where=where, message=error.message) if where else error.message
+    return msg("{where}: {message}", where=where, message=error.message) if where else error.message
 
 
 def index(place: Place) -> Found:
@@ -167,13 +167,13 @@ def index(place: Place) -> Found:
     records = {record.path: record for record in kept.records()}
     if files != broken | records.keys():
         wrong = len(files ^ (broken | records.keys()))
-        return Found(FAILED, say("the index and the files differ in {n} paths", n=wrong))
+        return Found(FAILED, msg("the index and the files differ in {n} paths", n=wrong))
     step = max(1, len(records) // _SAMPLE)
     for path in sorted(records)[::step]:
         with open(os.path.join(kb.root, *path.split("/")), "rb") as file:
             if _bare(markdown.read(file.read(), path)) != _bare(records[path]):
-                return Found(FAILED, say("the index differs from {path}", path=path))
-    return Found(OK, say("{n} records", n=len(records)))
+                return Found(FAILED, msg("the index differs from {path}", path=path))
+    return Found(OK, msg("{n} records", n=len(records)))
 
 
 def _bare(record: Record) -> Record:
@@ -204,36 +204,36 @@ def records(place: Place) -> Found:
     """Look for files that are no readable records."""
     broken = opened(place).fresh().broken()
     if not broken:
-        return Found(OK, say("every record can be read"))
-    return Found(FAILED, say("{n} files cannot be read as records: {path}", n=len(broken), path=broken[0][0]))
+        return Found(OK, msg("every record can be read"))
+    return Found(FAILED, msg("{n} files cannot be read as records: {path}", n=len(broken), path=broken[0][0]))
 
 
 def reviews(place: Place) -> Found:
     """Count the reviews that wait for a person."""
     n = len(opened(place).repository.refs(REVIEWS.rstrip("/")))
-    return Found(NOTE if n else OK, say("{n} reviews are open", n=n))
+    return Found(NOTE if n else OK, msg("{n} reviews are open", n=n))
 
 
 def spool(place: Place) -> Found:
     """Count what waits to be written."""
     n = len(opened(place).state.spooled())
-    return Found(NOTE if n else OK, say("{n} writes wait for the next call", n=n))
+    return Found(NOTE if n else OK, msg("{n} writes wait for the next call", n=n))
 
 
 def waiting(place: Place) -> Found:
     """Look for files in the inbox that hold no candidate; one who shares it may have put them there."""
     found = inbox.unreadable(opened(place))
     if not found:
-        return Found(OK, say("what waits in the inbox can be read"))
-    return Found(NOTE, say("{n} files of the inbox hold no candidate: {name}", n=len(found), name=found[0]))
+        return Found(OK, msg("what waits in the inbox can be read"))
+    return Found(NOTE, msg("{n} files of the inbox hold no candidate: {name}", n=len(found), name=found[0]))
 
 
 def unreadable(place: Place) -> Found:
     """Look for spooled files that were set aside."""
     found = opened(place).state.unreadable()
     if not found:
-        return Found(OK, say("nothing was set aside"))
-    return Found(FAILED, say("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))
+        return Found(OK, msg("nothing was set aside"))
+    return Found(FAILED, msg("{n} spooled files could not be written: {path}", n=len(found), path=found[0]))
 
 
 def _hand_in_again(place: Place) -> None:
@@ -246,15 +246,15 @@ def edits(place: Place) -> Found:
     """Look for what was typed in `kb edit` and never committed: the editor failed, or kb was killed."""
     found = left_drafts(opened(place))
     if not found:
-        return Found(OK, say("nothing typed in kb edit is left over"))
-    return Found(NOTE, say("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path))
+        return Found(OK, msg("nothing typed in kb edit is left over"))
+    return Found(NOTE, msg("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path))
 
 
 def sessions(place: Place) -> Found:
     """Count what sessions left that ended without a word."""
     kb = opened(place)
     n = len(leftovers(kb.state, kb.now()))
-    return Found(NOTE if n else OK, say("{n} sessions left something more than 30 days ago", n=n))
+    return Found(NOTE if n else OK, msg("{n} sessions left something more than 30 days ago", n=n))
 
 
 def _clear_sessions(place: Place) -> None:
@@ -277,43 +277,43 @@ def model(place: Place) -> Found:
 
     command = place.environment.get("KB_LLM_CMD", "")
     if not command:
-        return Found(OK, say("KB_LLM_CMD is not set; extraction works offline"))
+        return Found(OK, msg("KB_LLM_CMD is not set; extraction works offline"))
     try:
         words = shlex.split(command)
     except ValueError as error:
-        return Found(FAILED, say("KB_LLM_CMD cannot be read: {problem}", problem=error))
+        return Found(FAILED, msg("KB_LLM_CMD cannot be read: {problem}", problem=error))
     if not words or not shutil.which(words[0], path=place.environment.get("PATH")):
-        return Found(FAILED, say("KB_LLM_CMD names no program: {command}", command=command))
-    return Found(OK, say("{command}", command=command))
+        return Found(FAILED, msg("KB_LLM_CMD names no program: {command}", command=command))
+    return Found(OK, msg("{command}", command=command))
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("git", git_version, say("install git 2.38 or newer")),
-    Check("settings", settings, say("see: kb config")),
-    Check("versions", traces.versions, say("install Python 3.11 or newer")),
-    Check("permissions", traces.permissions, say("make it yours: chown")),
-    Check("locks", traces.locks, say("if no git process works there: kb doctor --fix"), traces.remove_locks),
-    Check("repository", repository, say("make git status work there")),
-    Check("refs", traces.refs, say("see: git fsck, git reflog")),
-    Check("driver", traces.merge_driver, say("run: kb doctor --fix"), traces.install_driver),
-    Check("identity", identity, say("run: git config --global user.name NAME; git config --global user.email ADDRESS")),
-    Check("state folder", state_folder, say("run: kb doctor --fix"), _ignore_state_folder),
-    Check("index", index, say("run: kb doctor --fix"), _rebuild_index),
-    Check("records", records, say("see: kb check")),
-    Check("reviews", reviews, say("decide them: kb review")),
-    Check("inbox", waiting, say("look who wrote them: git log -p refs/kb/inbox")),
-    Check("spool", spool, say("write something, or start a session; if they stay, see the repository check")),
-    Check("queue", traces.queue, say("write something: the next write takes it along")),
-    Check("set aside", unreadable, say("run: kb doctor --fix; save by hand what stays, and delete it"), _hand_in_again),
-    Check("edits", edits, say("take over what holds: kb edit; then delete the file")),
-    Check("checkout", traces.checkout_follows, say("run: kb doctor --fix"), traces.let_follow),
-    Check("leftovers", traces.leftovers, say("run: kb doctor --fix"), traces.clear_leftovers),
-    Check("sessions", sessions, say("run: kb doctor --fix"), _clear_sessions),
-    Check("hook failures", hosts.failures, say("mend the cause, then: kb doctor --fix"), hosts.clear_failures),
-    Check("hooks", hosts.hooks, say("run: kb hooks install claude")),
-    Check("hook line", hosts.hook_lines, say("run: kb hooks install claude")),
-    Check("transcripts", hosts.transcripts, say("that is for kb to learn; nothing is lost by it")),
-    Check("model", model, say("set KB_LLM_CMD to a command that can be run, or unset it")),
+    Check("git", git_version, msg("install git 2.38 or newer")),
+    Check("settings", settings, msg("see: kb config")),
+    Check("versions", traces.versions, msg("install Python 3.11 or newer")),
+    Check("permissions", traces.permissions, msg("make it yours: chown")),
+    Check("locks", traces.locks, msg("if no git process works there: kb doctor --fix"), traces.remove_locks),
+    Check("repository", repository, msg("make git status work there")),
+    Check("refs", traces.refs, msg("see: git fsck, git reflog")),
+    Check("driver", traces.merge_driver, msg("run: kb doctor --fix"), traces.install_driver),
+    Check("identity", identity, msg("run: git config --global user.name NAME; git config --global user.email ADDRESS")),
+    Check("state folder", state_folder, msg("run: kb doctor --fix"), _ignore_state_folder),
+    Check("index", index, msg("run: kb doctor --fix"), _rebuild_index),
+    Check("records", records, msg("see: kb check")),
+    Check("reviews", reviews, msg("decide them: kb review")),
+    Check("inbox", waiting, msg("look who wrote them: git log -p refs/kb/inbox")),
+    Check("spool", spool, msg("write something, or start a session; if they stay, see the repository check")),
+    Check("queue", traces.queue, msg("write something: the next write takes it along")),
+    Check("set aside", unreadable, msg("run: kb doctor --fix; save by hand what stays, and delete it"), _hand_in_again),
+    Check("edits", edits, msg("take over what holds: kb edit; then delete the file")),
+    Check("checkout", traces.checkout_follows, msg("run: kb doctor --fix"), traces.let_follow),
+    Check("leftovers", traces.leftovers, msg("run: kb doctor --fix"), traces.clear_leftovers),
+    Check("sessions", sessions, msg("run: kb doctor --fix"), _clear_sessions),
+    Check("hook failures", hosts.failures, msg("mend the cause, then: kb doctor --fix"), hosts.clear_failures),
+    Check("hooks", hosts.hooks, msg("run: kb hooks install claude")),
+    Check("hook line", hosts.hook_lines, msg("run: kb hooks install claude")),
+    Check("transcripts", hosts.transcripts, msg("that is for kb to learn; nothing is lost by it")),
+    Check("model", model, msg("set KB_LLM_CMD to a command that can be run, or unset it")),
 )
 """What is looked at, in order. A new check is a function and a line here."""
 

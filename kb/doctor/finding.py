@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb.errors import KbError
+from kb.i18n import Message
 from kb.knowledge import KnowledgeBase
 from kb.values import NamedTuple
-from kb.words import Said
 
 OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
 """What a check can find; a note is worth knowing and no failure."""
@@ -18,8 +18,8 @@ class Found(NamedTuple):
     """What a check found."""
 
     state: str
-    said: Said
-    remedy: Said | None = None
+    said: Message
+    remedy: Message | None = None
     """A remedy that fits better than the check's own."""
 
 
@@ -44,7 +44,7 @@ class Check(NamedTuple):
 
     name: str
     look: Callable[[Place], Found]
-    remedy: Said
+    remedy: Message
     mend: Callable[[Place], None] | None = None
     """What makes it good without taking a risk."""
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.hosts import EVENTS, HOSTS, codextrust, install, plugin
+from kb.i18n import Message, msg
 from kb.knowledge import failures as kept_failures
 from kb.knowledge.failures import Failure
 from kb.knowledge.session.unread import unknown_records
 from kb.store.files import within
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 _LATELY = 86_400
 """Seconds for which a hook that failed, and has not been called again, is taken to fail still."""
@@ -33,20 +33,20 @@ def failures(place: Place) -> Found:
     """Look for hooks that failed and have not gone well since; a single failure of long ago is a note."""
     kept = kept_failures.remembered(place.root) if place.root else []
     if not kept:
-        return Found(OK, say("no hook has failed"))
+        return Found(OK, msg("no hook has failed"))
     rows = [row for row in kept if not row.over]
     if not rows:
-        said = say("what failed has gone well since; last {event} at {time}", event=kept[-1].event, time=kept[-1].time)
+        said = msg("what failed has gone well since; last {event} at {time}", event=kept[-1].event, time=kept[-1].time)
         return Found(OK, said)
     ours = [row for row in rows if not row.by_host]
     is_repeated = len(ours) > len({row.event for row in ours})
     lasts = is_repeated or any(_is_recent(row, place.now()) for row in ours)
     told = ours if lasts else rows
-    said = say(
+    said = msg(
         "{n} hooks failed, last {event} at {time}: {problem}",
         n=len(told), event=told[-1].event, time=told[-1].time, problem=told[-1].error,
     )  # fmt: skip
-    return Found(FAILED, said) if lasts else Found(NOTE, said, say("if that is over: kb doctor --fix"))
+    return Found(FAILED, said) if lasts else Found(NOTE, said, msg("if that is over: kb doctor --fix"))
 
 
 def _is_recent(failure: Failure, now: float) -> bool:
@@ -78,24 +78,24 @@ def hooks(place: Place) -> Found:
         found.setdefault(host, set()).add(hook.event)
     plugged = plugin.installed_in_claude(place.folder, place.environment)
     if plugged and "claude" in found:
-        said = say("claude has kb's plugin ({path}) and hooks in its settings: every event comes twice", path=plugged)
-        return Found(NOTE, said, say("keep one of them: kb hooks uninstall claude, or /plugin uninstall kb"))
+        said = msg("claude has kb's plugin ({path}) and hooks in its settings: every event comes twice", path=plugged)
+        return Found(NOTE, said, msg("keep one of them: kb hooks uninstall claude, or /plugin uninstall kb"))
     if plugged and not found:
-        return Found(OK, say("claude has kb's plugin: {path}", path=plugged))
+        return Found(OK, msg("claude has kb's plugin: {path}", path=plugged))
     if not found:
-        return Found(NOTE, say("no hooks are installed; known hosts: {hosts}", hosts=", ".join(HOSTS)))
+        return Found(NOTE, msg("no hooks are installed; known hosts: {hosts}", hosts=", ".join(HOSTS)))
     for host, events in found.items():
         if missing := [event for event in install.host_named(host).TIMEOUTS if event not in events]:
-            said = say("{host} has no hook at {events}", host=host, events=", ".join(missing))
-            return Found(NOTE, said, say("if that is not meant: kb hooks install {host}", host=host))
+            said = msg("{host} has no hook at {events}", host=host, events=", ".join(missing))
+            return Found(NOTE, said, msg("if that is not meant: kb hooks install {host}", host=host))
     if off := [path for path in install.switched_off(place.folder, place.environment) if "codex" in found]:
-        said = say("hooks are switched off in {path}", path=off[0])
-        return Found(NOTE, said, say("set hooks = true under [features] there"))
+        said = msg("hooks are switched off in {path}", path=off[0])
+        return Found(NOTE, said, msg("set hooks = true under [features] there"))
     if "codex" in found and (untrusted := _untrusted_in_codex(place)):
-        said = say("codex does not run kb's hooks at {events}: they are not trusted, or changed since",
+        said = msg("codex does not run kb's hooks at {events}: they are not trusted, or changed since",
                    events=", ".join(untrusted))  # fmt: skip
-        return Found(NOTE, said, say("start codex and trust them where it says that hooks need review"))
-    return Found(OK, say("installed for {hosts}", hosts=", ".join([*found, *(["claude (plugin)"] if plugged else [])])))
+        return Found(NOTE, said, msg("start codex and trust them where it says that hooks need review"))
+    return Found(OK, msg("installed for {hosts}", hosts=", ".join([*found, *(["claude (plugin)"] if plugged else [])])))
 
 
 def _untrusted_in_codex(place: Place) -> list[str]:
@@ -106,7 +106,7 @@ def _untrusted_in_codex(place: Place) -> list[str]:
 class _Run(NamedTuple):
     """How a hook line went."""
 
-    problem: Said | None
+    problem: Message | None
     took: int
     """Milliseconds."""
     said: bool
@@ -120,7 +120,7 @@ def hook_lines(place: Place) -> Found:
     """
     lines = {h.command: None for _, number, h in _installed(place) if number == 0 or _is_trusted(h.command)}
     if not lines:
-        return Found(SKIPPED, say("there is no hook line to run"))
+        return Found(SKIPPED, msg("there is no hook line to run"))
     told = []
     for line in lines:
         done = _run(line, place)
@@ -130,7 +130,7 @@ def hook_lines(place: Place) -> Found:
         words = shlex.split(line)
         name = f"{words[1]}@{words[3]}" if len(words) > 3 else words[1]
         told.append(f"{name} {done.took} ms{' {…}' if done.said else ''}")
-    return Found(OK, say("{n} lines run: {lines}", n=len(lines), lines=", ".join(told)))
+    return Found(OK, msg("{n} lines run: {lines}", n=len(lines), lines=", ".join(told)))
 
 
 def _forget_sample(place: Place) -> None:
@@ -163,14 +163,14 @@ def _run(line: str, place: Place) -> _Run:
                 env={**place.environment, "KB_HOME": home}, cwd=home, timeout=_PATIENCE, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return _Run(say("{line} takes longer than {n} seconds", line=line, n=_PATIENCE), 0, said=False)
+            return _Run(msg("{line} takes longer than {n} seconds", line=line, n=_PATIENCE), 0, said=False)
         took = round(1000 * (time.perf_counter() - began))
     if done.returncode:
         words = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return _Run(say("{line} ends with {code}: {problem}", line=line, code=done.returncode, problem=words), took,
+        return _Run(msg("{line} ends with {code}: {problem}", line=line, code=done.returncode, problem=words), took,
                     said=False)  # fmt: skip
     if done.stdout.strip() and not _is_object(done.stdout):
-        return _Run(say("{line} prints what is no JSON object", line=line), took, said=True)
+        return _Run(msg("{line} prints what is no JSON object", line=line), took, said=True)
     return _Run(None, took, said=done.stdout.strip() not in (b"", b"{}"))
 
 
@@ -185,8 +185,8 @@ def transcripts(place: Place) -> Found:
     """Count what stands in the sessions of late that kb does not know: hosts change their formats without a word."""
     looked, unknown, skipped = unknown_records(opened(place))
     if not unknown and not skipped:
-        return Found(OK, say("{n} sessions of late are read whole", n=looked))
+        return Found(OK, msg("{n} sessions of late are read whole", n=looked))
     names = ", ".join(f"{name} ({n}×)" for name, n in sorted(unknown.items(), key=lambda item: -item[1])[:5])
     if not unknown:
-        return Found(NOTE, say("{n} lines of the sessions of late cannot be read", n=skipped))
-    return Found(NOTE, say("records in the sessions of late that kb does not know: {names}", names=names))
+        return Found(NOTE, msg("{n} lines of the sessions of late cannot be read", n=skipped))
+    return Found(NOTE, msg("records in the sessions of late that kb does not know: {names}", names=names))

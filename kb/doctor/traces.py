@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from kb import __version__
 from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.errors import Busy
+from kb.i18n import msg
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.names import CONTENT
 from kb.knowledge.write import beside, dropped
@@ -21,15 +22,14 @@ from kb.store.files import STALE, half_written
 from kb.store.git import checkout, driver
 from kb.store.git.locks import git_may_run
 from kb.store.git.repository import GivenUp, Repository
-from kb.words import say
 
 _OLDEST_PYTHON = (3, 11)
-_SEE_ABOVE = say("git does not work there")
+_SEE_ABOVE = msg("git does not work there")
 
 
 def versions(place: Place) -> Found:
     """Name the versions at work."""
-    said = say("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
+    said = msg("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
     return Found(OK if sys.version_info >= _OLDEST_PYTHON else FAILED, said)
 
 
@@ -42,9 +42,9 @@ def permissions(place: Place) -> Found:
     files = [os.path.join(kept.git_dir, "index"), kb.state.path("index.db")]
     for path in [path for path in (*places, *files) if os.path.exists(path)]:
         if not os.access(path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)):
-            remedy = say("run: chmod u+w {path}", path=path)
-            return Found(FAILED, say("{path} cannot be written by you", path=path), remedy)
-    return Found(OK, say("everything can be written"))
+            remedy = msg("run: chmod u+w {path}", path=path)
+            return Found(FAILED, msg("{path} cannot be written by you", path=path), remedy)
+    return Found(OK, msg("everything can be written"))
 
 
 # -- locks ---------------------------------------------------------------------------------------------
@@ -54,8 +54,8 @@ def locks(place: Place) -> Found:
     """Look for locks of git's that nobody has let go of for a minute, and for one of a kb that died."""
     found = list(_locks(opened(place)))
     if not found:
-        return Found(OK, say("no lock is left over"))
-    return Found(FAILED, say("{n} locks of git are left over: {path}", n=len(found), path=found[0]))
+        return Found(OK, msg("no lock is left over"))
+    return Found(FAILED, msg("{n} locks of git are left over: {path}", n=len(found), path=found[0]))
 
 
 def _locks(kb: KnowledgeBase) -> Iterator[str]:
@@ -120,11 +120,11 @@ def refs(place: Place) -> Found:
     output = kept.output(["for-each-ref", "--format=%(objecttype)", "refs/heads", "refs/kb"])
     words = [line for line in output.error.splitlines() if line.strip()]
     if output.code or words:
-        return Found(FAILED, say("git says: {problem}", problem=words[0] if words else f"exit {output.code}"))
+        return Found(FAILED, msg("git says: {problem}", problem=words[0] if words else f"exit {output.code}"))
     head = kept.head()
     if head.oid and kept.output(["rev-parse", "-q", "--verify", "HEAD^{tree}"]).code:
-        return Found(FAILED, say("the last commit cannot be read: {commit}", commit=head.oid))
-    return Found(OK, say("{n} refs can be read", n=output.out.count(b"\n")))
+        return Found(FAILED, msg("the last commit cannot be read: {commit}", commit=head.oid))
+    return Found(OK, msg("{n} refs can be read", n=output.out.count(b"\n")))
 
 
 def merge_driver(place: Place) -> Found:
@@ -133,12 +133,12 @@ def merge_driver(place: Place) -> Found:
     if not _git_works(kb.repository):
         return Found(SKIPPED, _SEE_ABOVE)
     if driver.attribute(kb.repository) != driver.NAME:
-        return Found(NOTE, say("git merges records by lines"), say("run: kb init"))
+        return Found(NOTE, msg("git merges records by lines"), msg("run: kb init"))
     if not driver.is_installed(kb.repository):
-        return Found(NOTE, say("this clone does not merge records with this kb"))
+        return Found(NOTE, msg("this clone does not merge records with this kb"))
     if not driver.works(kb.repository, place.environment):
-        return Found(FAILED, say("the merge driver does not merge"))
-    return Found(OK, say("records are merged by kb"))
+        return Found(FAILED, msg("the merge driver does not merge"))
+    return Found(OK, msg("records are merged by kb"))
 
 
 def install_driver(place: Place) -> None:
@@ -155,7 +155,7 @@ def queue(place: Place) -> Found:
     """Count the calls that wait and whose writers are gone."""
     folder = opened(place).state.path("queue")
     n = sum(1 for name in _names(folder) if name.endswith(".json") and _is_old(os.path.join(folder, name)))
-    return Found(NOTE if n else OK, say("{n} calls wait that nobody has answered", n=n))
+    return Found(NOTE if n else OK, msg("{n} calls wait that nobody has answered", n=n))
 
 
 def checkout_follows(place: Place) -> Found:
@@ -167,13 +167,13 @@ def checkout_follows(place: Place) -> Found:
     if kept := beside.tell_kept_work(kb):
         return Found(NOTE, kept)
     if not owed and (lost := dropped.still_dropped(kb)):
-        said = say("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])
-        return Found(NOTE, said, say("keep it: git add {path}", path=lost[0]))
+        said = msg("{n} files are committed and git's index does not have them: {path}", n=len(lost), path=lost[0])
+        return Found(NOTE, said, msg("keep it: git add {path}", path=lost[0]))
     if not owed and (put_back := dropped.tell_put_back(kb)):
         return Found(OK, put_back)
     if not owed:
-        return Found(OK, say("the files are as they were committed, or as you have them"))
-    return Found(NOTE, say("{n} files are committed and could not be written here: {path}", n=len(owed), path=owed[0]))
+        return Found(OK, msg("the files are as they were committed, or as you have them"))
+    return Found(NOTE, msg("{n} files are committed and could not be written here: {path}", n=len(owed), path=owed[0]))
 
 
 def let_follow(place: Place) -> None:
@@ -186,8 +186,8 @@ def leftovers(place: Place) -> Found:
     """Look for half files and folders of work of processes that died."""
     found = list(_leftovers(opened(place)))
     if not found:
-        return Found(OK, say("nothing is left half done"))
-    return Found(NOTE, say("{n} files were left half done: {path}", n=len(found), path=found[0]))
+        return Found(OK, msg("nothing is left half done"))
+    return Found(NOTE, msg("{n} files were left half done: {path}", n=len(found), path=found[0]))
 
 
 def _leftovers(kb: KnowledgeBase) -> Iterator[str]:

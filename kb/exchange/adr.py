@@ -28,12 +28,12 @@ from kb.exchange.adrlinks import Link, links_in_front, links_in_text
 from kb.exchange.adrparts import Fields, Part, fields, flat, joined, parts, preamble_heading, words
 from kb.fences import code_lines
 from kb.front import KEYS, body_start, front, front_span
+from kb.i18n import Message, msg
 from kb.kinds import section_named
 from kb.patterns import regex
 from kb.record import IMPORTED, Record, Section, Status
 from kb.text import has_cjk, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -48,7 +48,7 @@ class Imported(NamedTuple):
     """nygard, adr-tools, madr2, madr3, madr4, log4brains or plain."""
     number: int | None
     links: tuple[Link, ...]
-    notes: tuple[Said, ...]
+    notes: tuple[Message, ...]
     """What could not be mapped, and where it stays."""
     path: str
     day_first: bool | None = None
@@ -69,14 +69,14 @@ _PLACEHOLDER = regex(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshor
 def read_adr(text: str, path: str) -> Imported:
     """Return the decision record in *text*; raise BadRecord with the reason where there is none."""
     if "\0" in text:
-        raise BadRecord(say("the file is binary, not markdown"), path=path)
+        raise BadRecord(msg("the file is binary, not markdown"), path=path)
     if not text.strip():
-        raise BadRecord(say("the file is empty"), path=path)
+        raise BadRecord(msg("the file is empty"), path=path)
     values, repaired = _front_values(text, path)
     body = text[body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     pieces = parts(body)
     if len(pieces) == 1:
-        raise BadRecord(say("no heading: this is no decision record"), path=path)
+        raise BadRecord(msg("no heading: this is no decision record"), path=path)
     known = [piece.level for piece in pieces if section_meant(piece.heading)]
     pieces = joined(pieces, max(2, min(known, default=2)))
     heading, preamble, rest = _title_part(pieces)
@@ -92,7 +92,7 @@ _KEY_AND_TEXT = regex(
 """A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
 
 
-def _front_values(text: str, path: str) -> tuple[Mapping[str, Any], Said | None]:
+def _front_values(text: str, path: str) -> tuple[Mapping[str, Any], Message | None]:
     """Return the front matter of *text*, and what to say where it is no valid YAML.
 
     People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
@@ -110,7 +110,7 @@ def _front_values(text: str, path: str) -> tuple[Mapping[str, Any], Said | None]
             values = front(text[: span.start] + quoted + text[span.end :], path)
         except BadRecord:
             raise error from None
-        return values, say("line {line} is no valid YAML; its value is read as plain text", line=error.line)
+        return values, msg("line {line} is no valid YAML; its value is read as plain text", line=error.line)
 
 
 def _quoted_value(match: re.Match[str]) -> str:
@@ -131,7 +131,7 @@ def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mappin
     """Raise BadRecord for a template, an index, or a page that nothing shows to be a decision record."""
     number = number_in_name(path)
     if "template" in stem_of(path).lower() and (number is None or _PLACEHOLDER.search(heading)):
-        raise BadRecord(say("the file is a template, no decision record"), path=path)
+        raise BadRecord(msg("the file is a template, no decision record"), path=path)
     shown = (
         number is not None
         or bool(date_in_name(path))
@@ -141,10 +141,10 @@ def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mappin
     )
     if not shown:
         raise BadRecord(
-            say("nothing shows a decision record: no number, no status, no section “Context” or “Decision”"), path=path
+            msg("nothing shows a decision record: no number, no status, no section “Context” or “Decision”"), path=path
         )
     if _is_index(path) and not values.get("status"):
-        raise BadRecord(say("the file is an index of a folder, no decision record"), path=path)
+        raise BadRecord(msg("the file is an index of a folder, no decision record"), path=path)
 
 
 def _is_index(path: str) -> bool:
@@ -157,7 +157,7 @@ def _is_index(path: str) -> bool:
 def _imported(
     text: str, path: str, values: Mapping[str, Any], heading: str, found: Fields, rest: list[Part]
 ) -> Imported:
-    notes: list[Said] = []
+    notes: list[Message] = []
     title, number = _title(text, path, values, heading, notes)
     status_part = next(filter(None, (p.text.strip() for p in rest if section_meant(p.heading) == "status")), "")
     said = flat(values.get("status")) or found.status or _first_lines(status_part)
@@ -205,7 +205,9 @@ def _first_change(rest: list[Part]) -> str:
     return next(filter(None, (first_dated_change(part.heading, part.text) for part in rest)), "")
 
 
-def _title(text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Said]) -> tuple[str, int | None]:
+def _title(
+    text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Message]
+) -> tuple[str, int | None]:
     """Return title and number; the file name's number goes before the title's."""
     named = number_in_name(path)
     kept = "" if _PLACEHOLDER.search(heading) else heading
@@ -213,10 +215,10 @@ def _title(text: str, path: str, values: Mapping[str, Any], heading: str, notes:
     title, written = title_and_number(one_line(inside), named)
     if not title:
         title = title_in_name(path)
-        notes.append(say("the file has no title; the file name gives one: {title}", title=title))
+        notes.append(msg("the file has no title; the file name gives one: {title}", title=title))
     if named is not None and written is not None and named != written:
         notes.append(
-            say("the file name says number {named}, the title {written}; {named} is kept", named=named, written=written)
+            msg("the file name says number {named}, the title {written}; {named} is kept", named=named, written=written)
         )
     return title, named if named is not None else written
 
@@ -234,26 +236,26 @@ def _first_lines(text: str) -> str:
     return re.split(r"\n[ \t]*\n", plain)[0].strip()
 
 
-def _status(said: str, status_part: str, notes: list[Said]) -> tuple[Status, dict[str, str]]:
+def _status(said: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
     """Return the status and the words that say more than it."""
     if not said:
-        notes.append(say("the file has no status; it is taken as proposed"))
+        notes.append(msg("the file has no status; it is taken as proposed"))
         return Status.PROPOSED, {}
     read = read_status(f"{said}\n{status_part}" if status_part else said)
     if not read.certain:
-        notes.append(say("the status “{status}” is not known; it is taken as proposed", status=one_line(said)))
+        notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(said)))
     if read.in_part:
-        notes.append(say("superseded in part: the record stays accepted for the rest"))
+        notes.append(msg("superseded in part: the record stays accepted for the rest"))
     return read.status, {} if read_status(said).exact else {"original_status": one_line(said)}
 
 
-def _date(said: str, path: str, notes: list[Said]) -> tuple[str, dict[str, str]]:
+def _date(said: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
     """Return the ISO date and the words that say more than it; the file name's date stands in for a missing one."""
     if not said:
         return date_in_name(path), {}
     read = read_date(said)
     if not read.date:
-        notes.append(say("the date “{date}” names no certain day; it is kept as original_date", date=said))
+        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=said))
     return read.date or date_in_name(path), {} if read.date and read.exact else {"original_date": one_line(said)}
 
 

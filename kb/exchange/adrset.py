@@ -10,17 +10,17 @@ from collections.abc import Iterable, Sequence
 from kb.exchange.adr import Imported
 from kb.exchange.adrfields import is_day_first, read_date, stem_of
 from kb.exchange.adrlinks import Link, same_folder
+from kb.i18n import Message, msg
 from kb.naming import status_name
 from kb.record import LIVE, Record, Status
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 
 class Problem(NamedTuple):
     """Something about one file of an import that a person should know."""
 
     path: str
-    said: Said
+    said: Message
 
 
 class Resolution(NamedTuple):
@@ -78,10 +78,10 @@ def _ids(imports: Sequence[Imported], taken: set[str], problems: list[Problem]) 
             owner[number] = path
         elif number in owner:
             problems.append(
-                Problem(path, say("the number {number} belongs to {path} too", number=number, path=owner[number]))
+                Problem(path, msg("the number {number} belongs to {path} too", number=number, path=owner[number]))
             )
         else:
-            problems.append(Problem(path, say("the id {id} is in use already", id=f"D{number:03d}")))
+            problems.append(Problem(path, msg("the id {id} is in use already", id=f"D{number:03d}")))
     following = max((int(id[1:]) for id in taken if re.fullmatch(r"D\d+", id)), default=0) + 1
     for place in sorted(set(range(len(imports))) - set(ids), key=lambda n: (imports[n].record.date, imports[n].path)):
         ids[place] = f"D{following:03d}"
@@ -144,22 +144,22 @@ def _edges(imports: Sequence[Imported], problems: list[Problem]) -> list[Edge]:
             edges[Edge(new, old, "amends")] = None
         elif Edge(old, new, "supersedes") in edges:
             problems.append(
-                Problem(imports[new].path, say("{path} and this file supersede each other", path=imports[old].path))
+                Problem(imports[new].path, msg("{path} and this file supersede each other", path=imports[old].path))
             )
         else:
             edges[Edge(new, old, "supersedes")] = None
     return list(edges)
 
 
-def _unresolved(link: Link, candidates: list[str]) -> Said:
+def _unresolved(link: Link, candidates: list[str]) -> Message:
     if candidates:
-        return say(
+        return msg(
             "{relation} {target}: several files answer to that: {paths}",
             relation=link.relation,
             target=link.target,
             paths=", ".join(candidates),
         )
-    return say("{relation} {target}: no imported file answers to that", relation=link.relation, target=link.target)
+    return msg("{relation} {target}: no imported file answers to that", relation=link.relation, target=link.target)
 
 
 # -- what the set tells about each record ---------------------------------------------------------
@@ -171,10 +171,10 @@ def _marked(new: Record, old: Record, path: str, problems: list[Problem]) -> Rec
         return old
     if new.status in (Status.PROPOSED, Status.REJECTED):
         problems.append(
-            Problem(path, say("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status)))
+            Problem(path, msg("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status)))
         )
         return old
-    problems.append(Problem(path, say("{id} supersedes it, its own status does not say so", id=new.id)))
+    problems.append(Problem(path, msg("{id} supersedes it, its own status does not say so", id=new.id)))
     return old._replace(status=Status.SUPERSEDED)
 
 
@@ -185,7 +185,7 @@ def _orphans(
     followed = {edge.old for edge in edges if edge.relation == "supersedes"}
     for place, record in enumerate(records):
         if record.status == Status.SUPERSEDED and place not in followed:
-            problems.append(Problem(imports[place].path, say("superseded, but no imported record supersedes it")))
+            problems.append(Problem(imports[place].path, msg("superseded, but no imported record supersedes it")))
 
 
 def _day_first(imports: Sequence[Imported], records: list[Record]) -> list[Record]:

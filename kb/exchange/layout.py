@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from kb.errors import KbError, NeedsPerson
 from kb.exchange.wukong import SNAPSHOT, parse, render
 from kb.front import decode
+from kb.i18n import msg
 from kb.knowledge.names import CONTENT, TREE
 from kb.knowledge.session.pruning import settings_at, settings_text
 from kb.knowledge.write.files import Change, change_files, contents, uncommitted
 from kb.record import GLOBAL, Record, Verdict
 from kb.templates import FOLDER
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -130,8 +130,8 @@ def _refuse_uncommitted(kb: KnowledgeBase) -> None:
     paths = uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
     if paths:
         raise NeedsPerson(
-            say("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
-            hint=say("commit them first, so that they are not passed over: git add PATH && git commit"),
+            msg("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
+            hint=msg("commit them first, so that they are not passed over: git add PATH && git commit"),
         )
 
 
@@ -148,8 +148,8 @@ def _refuse_edited(kb: KnowledgeBase) -> list[Record]:
     edited = [mine.id for theirs, mine in twins if _text(theirs) != _text(mine)]
     if edited:
         raise NeedsPerson(
-            say("{path} says something else than the records {ids}", path=place, ids=", ".join(edited[:10])),
-            hint=say("carry the change over with kb edit, or take it back in {path}", path=place),
+            msg("{path} says something else than the records {ids}", path=place, ids=", ".join(edited[:10])),
+            hint=msg("carry the change over with kb edit, or take it back in {path}", path=place),
         )
     return [record for record in found if (record.scope, record.id) not in own]
 
@@ -194,6 +194,6 @@ def _setting(kb: KnowledgeBase, tip: str, layout: str) -> Mapping[str, bytes]:
     if _SET.search(text):
         return {_SETTINGS: _SET.sub(row, text, count=1).encode()}
     if "[" in text and re.search(r"(?m)^\[", text):
-        raise KbError(say("{path} has a table: put `{row}` above it by hand", path=_SETTINGS, row=row))
+        raise KbError(msg("{path} has a table: put `{row}` above it by hand", path=_SETTINGS, row=row))
     gap = "" if not text or text.endswith("\n") else "\n"
     return {_SETTINGS: f"{text}{gap}{row}\n".encode()}

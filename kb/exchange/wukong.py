@@ -17,12 +17,12 @@ from kb.exchange.adrparts import PREAMBLES, preamble_heading
 from kb.exchange.wukongfields import FORM, HEAD, line_for, read_line, wanted, written_value
 from kb.fences import code_lines
 from kb.front import lines
+from kb.i18n import msg
 from kb.kinds import BY_PREFIX, section_label, section_named
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Section
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -84,7 +84,7 @@ def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
         before, number = [], end
     if not records:
         raise BadRecord(
-            say("no anchor: no heading such as “## [D001] title”"), path=path, hint=say("for ADR files: kb import adr")
+            msg("no anchor: no heading such as “## [D001] title”"), path=path, hint=msg("for ADR files: kb import adr")
         )
     if "".join(before).strip():
         records[-1] = _with_form(records[-1], {"after": "".join(before)})
@@ -120,7 +120,7 @@ def _record(region: _Region, prefix: str, before: str, language: str, scope: str
     user = next((t.strip("\n") for h, t in zip(headings, texts, strict=True) if h == USER_HEADING), "")
     kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
     if not kind:
-        raise BadRecord(say("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
+        raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
     record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **_known(values)})
     record = record._replace(sections=sections, user=_shifted(user, -2) + "\n" if user else "")
     if "impact" not in values:

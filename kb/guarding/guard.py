@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kb.decision import ASK, DENY, WARN, Decision
 from kb.guarding.risk import HIGH, Level
+from kb.i18n import Message, msg
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 OFF, BLOCK = "off", "block"
 MODES = (OFF, WARN, BLOCK)
@@ -17,7 +17,7 @@ class Mode(NamedTuple):
     """What the guard does, and what is to be said of the setting itself."""
 
     name: str
-    notice: Said | None = None
+    notice: Message | None = None
 
 
 def mode_of(word: str | None, configured: str) -> Mode:
@@ -27,7 +27,7 @@ def mode_of(word: str | None, configured: str) -> Mode:
     name = word.strip().lower()
     if name in MODES:
         return Mode(name)
-    return Mode(WARN, say("{variable} is {value}; known: {modes}; warn holds", variable=MODE, value=word[:40],
+    return Mode(WARN, msg("{variable} is {value}; known: {modes}; warn holds", variable=MODE, value=word[:40],
                           modes=", ".join(MODES)))  # fmt: skip
 
 
@@ -35,22 +35,22 @@ class Words(NamedTuple):
     """A ruling in kb's words: nothing is said where there is no permission."""
 
     permission: str = ""
-    reason: Said | None = None
+    reason: Message | None = None
     """Why; with the one next step."""
 
-    def in_language(self, language: str) -> Decision:
+    def translate(self, language: str) -> Decision:
         """Return the ruling as what a host is answered: a warning is for the agent alone, who can do what it says."""
         if not self.reason:
             return Decision()
         if self.permission == WARN:
-            return Decision(WARN, context=self.reason.in_language(language))
+            return Decision(WARN, context=self.reason.translate(language))
         if self.permission != ASK:
-            return Decision(self.permission, self.reason.in_language(language))
-        unasked = say("{why}. Next: ask the person to do it; this agent program cannot ask for kb", why=self.reason)
-        return Decision(ASK, self.reason.in_language(language), unasked=unasked.in_language(language))
+            return Decision(self.permission, self.reason.translate(language))
+        unasked = msg("{why}. Next: ask the person to do it; this agent program cannot ask for kb", why=self.reason)
+        return Decision(ASK, self.reason.translate(language), unasked=unasked.translate(language))
 
 
-def unread(mode: str, risk: Level, step: Said | None) -> Words:
+def unread(mode: str, risk: Level, step: Message | None) -> Words:
     """Rule on a write of *risk* by one who has not read what he should; *step* is how he can, None: there is nothing.
 
     Nobody is asked for what is not there, so nobody waits for it (MBANK-41).
@@ -58,10 +58,10 @@ def unread(mode: str, risk: Level, step: Said | None) -> Words:
     if mode == OFF or step is None:
         return Words()
     if mode == BLOCK and risk.name == HIGH:
-        said = say("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}",
+        said = msg("kb: {why}, and the memory of this project has not been read for this prompt. Next: {step}",
                    why=risk.reason, step=step)  # fmt: skip
         return Words(DENY, said)
-    said = say("kb: read what is recorded for this project before you go on ({why}). Next: {step}",
+    said = msg("kb: read what is recorded for this project before you go on ({why}). Next: {step}",
                why=risk.reason, step=step)  # fmt: skip
     return Words(WARN, said)
 
@@ -69,30 +69,30 @@ def unread(mode: str, risk: Level, step: Said | None) -> Words:
 def kept(path: str, what: str) -> Words:
     """Rule on a write to what only kb writes: never, in no mode (MBANK-37). *what*: record, session, state or block."""
     why, step = _KEPT[what]
-    return Words(DENY, say("kb: {why}. Next: {step}", why=Said(why.template, {"path": path}), step=step))
+    return Words(DENY, msg("kb: {why}. Next: {step}", why=Message(why.template, {"path": path}), step=step))
 
 
 _KEPT = {
-    "record": (say("{path} holds records, and only kb writes them"), say("hand it to kb: kb write")),
-    "session": (say("{path} holds archived sessions, and only kb writes them"), say("let kb archive it: kb archive")),
-    "state": (say("{path} is kb's own state"), say("ask the person; kb doctor --fix mends what is broken")),
-    "bank": (say("{path} is in the memory bank, and only its writer writes it"), say("hand it to kb: kb write")),
-    "block": (say("{path} has a block that a tool writes, and this would change it"),
-              say("change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
+    "record": (msg("{path} holds records, and only kb writes them"), msg("hand it to kb: kb write")),
+    "session": (msg("{path} holds archived sessions, and only kb writes them"), msg("let kb archive it: kb archive")),
+    "state": (msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix mends what is broken")),
+    "bank": (msg("{path} is in the memory bank, and only its writer writes it"), msg("hand it to kb: kb write")),
+    "block": (msg("{path} has a block that a tool writes, and this would change it"),
+              msg("change only what stands outside of MACHINE_BLOCK_START and MACHINE_BLOCK_END")),
 }  # fmt: skip
 
 
 def forged(words: str) -> Words:
     """Rule on a call that passes for a person's word (MBANK-25)."""
-    return Words(DENY, say("kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no",
+    return Words(DENY, msg("kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no",
                            words=words[:80]))  # fmt: skip
 
 
 def decides(words: str) -> Words:
     """Rule on a command by which a person decides: the person is asked."""
-    return Words(ASK, say("kb: “{words}” decides what kb has left to a person", words=words[:80]))
+    return Words(ASK, msg("kb: “{words}” decides what kb has left to a person", words=words[:80]))
 
 
 def settings(path: str) -> Words:
     """Rule on a write to the settings by which the guard itself is set: the person is asked."""
-    return Words(ASK, say("kb: {path} holds the settings of the knowledge base, its guard among them", path=path))
+    return Words(ASK, msg("kb: {path} holds the settings of the knowledge base, its guard among them", path=path))

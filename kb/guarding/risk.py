@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,14 +39,14 @@ HELP: Mapping[str, str] = {
     "many": "So many files written by one call are a high risk; 0: their number never is.",
     "requires": "What must have been read before: patterns (patterns.md), or index (MEMORY.md will do as well).",
 }
-_SEE = say("its keys are: {keys}", keys=", ".join(HELP))
+_SEE = msg("its keys are: {keys}", keys=", ".join(HELP))
 
 
 class Level(NamedTuple):
     """How risky a write is, and why."""
 
     name: str
-    reason: Said
+    reason: Message
 
 
 def level(paths: Sequence[str], settings: Risk, *, many: bool = False) -> Level:
@@ -54,15 +54,15 @@ def level(paths: Sequence[str], settings: Risk, *, many: bool = False) -> Level:
     for path in paths:
         pattern = next((one for one in settings.high if covers(one, path)), "")
         if pattern and not any(covers(one, path) for one in settings.low):
-            return Level(HIGH, say("{path} is sensitive ({pattern})", path=path, pattern=pattern))
+            return Level(HIGH, msg("{path} is sensitive ({pattern})", path=path, pattern=pattern))
     count = len(set(paths))
     if settings.many and count >= settings.many:
-        return Level(HIGH, say("{count} files are changed at once", count=count))
+        return Level(HIGH, msg("{count} files are changed at once", count=count))
     if settings.many and many:
-        return Level(HIGH, say("more files are changed at once than can be told"))
+        return Level(HIGH, msg("more files are changed at once than can be told"))
     if not paths:
-        return Level(LOW, say("nothing of the project is changed"))
-    return Level(LOW, say("{path} is changed", path=paths[0]))
+        return Level(LOW, msg("nothing of the project is changed"))
+    return Level(LOW, msg("{path} is changed", path=paths[0]))
 
 
 def covers(pattern: str, path: str) -> bool:
@@ -109,27 +109,27 @@ def settings_of(values: Mapping[str, Any], lines: Mapping[str, int], source: str
         line = lines.get(key, 0)
         if key not in defaults:
             near = difflib.get_close_matches(key, defaults, 1)
-            hint = say("did you mean {key}?", key=near[0]) if near else _SEE
-            raise BadRisk(say("there is no key {key}", key=key), path=path, line=line, hint=hint)
+            hint = msg("did you mean {key}?", key=near[0]) if near else _SEE
+            raise BadRisk(msg("there is no key {key}", key=key), path=path, line=line, hint=hint)
         if problem := _problem(key, value):
             at = line + _row_of(value, source.splitlines()[line - 1 :]) if line else 0
-            raise BadRisk(problem, path=path, line=at, hint=say("{key}: {help}", key=key, help=HELP[key]))
+            raise BadRisk(problem, path=path, line=at, hint=msg("{key}: {help}", key=key, help=HELP[key]))
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Risk(**given)
 
 
-def _problem(key: str, value: Any) -> Said | None:
+def _problem(key: str, value: Any) -> Message | None:
     if key in ("high", "low"):
         if not isinstance(value, list):
-            return say("{key} must be {wanted}, not {value}", key=key, wanted=say("a list of paths"), value=repr(value))
+            return msg("{key} must be {wanted}, not {value}", key=key, wanted=msg("a list of paths"), value=repr(value))
         bad = [word for word in value if not _is_pattern(word)]
-        return say("{value} is no path of the project", value=repr(bad[0])) if bad else None
+        return msg("{value} is no path of the project", value=repr(bad[0])) if bad else None
     if key == "many" and not (isinstance(value, int) and not isinstance(value, bool) and (value == 0 or value >= 2)):
-        return say("{key} must be {wanted}, not {value}", key=key, wanted=say("0, or a number from 2"),
+        return msg("{key} must be {wanted}, not {value}", key=key, wanted=msg("0, or a number from 2"),
                    value=repr(value))  # fmt: skip
     if key == "requires" and value not in (PATTERNS, INDEX):
-        return say("{key} must be {wanted}, not {value}", key=key,
-                   wanted=say("one of {words}", words=f"{PATTERNS}, {INDEX}"), value=repr(value))  # fmt: skip
+        return msg("{key} must be {wanted}, not {value}", key=key,
+                   wanted=msg("one of {words}", words=f"{PATTERNS}, {INDEX}"), value=repr(value))  # fmt: skip
     return None
 
 

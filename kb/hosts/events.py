@@ -13,13 +13,13 @@ from kb.hosts.compared import compared
 from kb.hosts.deadline import Late
 from kb.hosts.quick import SPAWNS
 from kb.hosts.watch import may_write
+from kb.i18n import msg
 from kb.knowledge import KnowledgeBase, failures
 from kb.knowledge.lookup import name_of
 from kb.knowledge.names import openable
 from kb.prompts import persons_words
 from kb.record import Verdict
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -158,7 +158,7 @@ def _asked(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision | None:
     try:
         said = answered(kb, prompt, path=path, **_session(payload)._asdict())
     except BadInput as error:  # no transcript to work on
-        return Decision(message=f"kb: {error.in_language(kb.config.language)}")
+        return Decision(message=f"kb: {error.translate(kb.config.language)}")
     return Decision(context=said.context, message=said.message) if said else None
 
 
@@ -386,17 +386,17 @@ def report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = "") -> 
             continue
         name, path = name_of(kb, verdict), openable(kb.root, verdict.path, folder)
         if verdict.branch:
-            said = say(
+            said = msg(
                 "kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}",
                 id=name, title=verdict.title, branch=verdict.branch,
             )  # fmt: skip
         elif verdict.verdict == "created":
-            said = say(
+            said = msg(
                 "kb: new: [{id}] {title} ({path}); undo it: kb rm {id}",
                 id=name, title=verdict.title, path=path,
             )  # fmt: skip
         else:
-            said = say("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=path)
+            said = msg("kb: changed: [{id}] {title} ({path})", id=name, title=verdict.title, path=path)
         rows.append(kb.words(said))
     return "\n".join(rows)
 

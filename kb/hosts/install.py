@@ -17,9 +17,9 @@ from types import ModuleType
 from kb import jsontext
 from kb.errors import BadInput, UnknownId
 from kb.hosts import EVENTS, HOSTS, opencode, plugin
+from kb.i18n import msg
 from kb.settingsfile import MEND, Change, content, encoded, json_in, original, project_around
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,7 +46,7 @@ class Hook(NamedTuple):
 def host_named(name: str) -> ModuleType:
     """Return the module of the host *name*; raise UnknownId."""
     if name not in HOSTS:
-        raise UnknownId(say("there is no host {name}", name=name), hint=say("known: {hosts}", hosts=", ".join(HOSTS)))
+        raise UnknownId(msg("there is no host {name}", name=name), hint=msg("known: {hosts}", hosts=", ".join(HOSTS)))
     return import_module(f"kb.hosts.{name}")
 
 
@@ -82,8 +82,8 @@ def wanted(host: ModuleType, program: str, events: Sequence[str] = ()) -> list[H
     known = {own: (own, host.EVENTS[own], WORDS[host.EVENTS[own]]) for own in host.TIMEOUTS}
     for event in events:
         if not any(event in names for names in known.values()):
-            problem = say("{host} is not asked for the event {event}", host=name, event=event)
-            raise UnknownId(problem, hint=say("known: {hosts}", hosts=", ".join(known)))
+            problem = msg("{host} is not asked for the event {event}", host=name, event=event)
+            raise UnknownId(problem, hint=msg("known: {hosts}", hosts=", ".join(known)))
     tail = "" if name == "claude" else f" --host {name}"
     return [
         Hook(own, f"{shlex.quote(program)} {WORDS[host.EVENTS[own]]}{tail}", timeout, host.MATCHERS.get(own, ""))
@@ -135,10 +135,10 @@ def _prove(settings: dict[str, Any], text: str, path: str) -> None:
     if place is None:
         return
     if not isinstance(settings["hooks"], dict):
-        raise BadInput(say("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=MEND)
+        raise BadInput(msg("“hooks” is no JSON object"), path=path, line=_line(text, place.start), hint=MEND)
     for event in jsontext.inside(text, place.at):
         if text[event.at] != "[":
-            problem = say("the hooks of {event} are no list", event=event.key)
+            problem = msg("the hooks of {event} are no list", event=event.key)
             raise BadInput(problem, path=path, line=_line(text, event.start), hint=MEND)
 
 
@@ -272,7 +272,7 @@ def _proved(host: ModuleType, origin: bytes | None, path: str, text: str, hooks:
     """Return *text* as bytes, proved to have as many *hooks* of kb's and else to say what *origin* says."""
     others = _others(_text(host, origin or b"", path))
     if len(ours_in(text)) != hooks or _others(text) not in (others, {**host.TOP, **others}):
-        raise BadInput(say("the hooks cannot be changed without changing more"), path=path, hint=MEND)
+        raise BadInput(msg("the hooks cannot be changed without changing more"), path=path, hint=MEND)
     return encoded(text, origin)
 
 

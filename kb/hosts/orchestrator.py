@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from kb import jsontext
 from kb.errors import BadInput, UnknownId
 from kb.hosts import opencode
+from kb.i18n import msg
 from kb.settingsfile import MEND, Change, content, encoded, json_in, original
 from kb.templates import FOLDER
-from kb.words import say
 
 KNOWN = ("sisyphus", "atlas")
 PART = "orchestrators"
@@ -29,8 +29,8 @@ def named(words: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(word.strip().lower() for word in words.split(",") if word.strip()))
     for name in names:
         if name not in KNOWN:
-            hint = say("known: {hosts}", hosts=", ".join(KNOWN))
-            raise UnknownId(say("there is no orchestrator {name}", name=name), hint=hint)
+            hint = msg("known: {hosts}", hosts=", ".join(KNOWN))
+            raise UnknownId(msg("there is no orchestrator {name}", name=name), hint=hint)
     return names
 
 
@@ -74,7 +74,7 @@ def _text(data: bytes, path: str) -> str:
     text, settings = json_in(data, path, comments=True)
     agents = settings.get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(agents.get(name, {}), dict) for name in KNOWN):
-        raise BadInput(say("“agents” is no JSON object of objects"), path=path, hint=MEND)
+        raise BadInput(msg("“agents” is no JSON object of objects"), path=path, hint=MEND)
     return text
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from kb import __version__
 from kb.errors import BadInput
 from kb.hosts import claude, opencode
+from kb.i18n import msg
 from kb.settingsfile import Change, content
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,8 +49,8 @@ def opencode_file(path: str, part: str, text: str | None) -> Change:
     """Return what putting *text* (None: nothing) in the plugin's place changes; raise BadInput for a file of others."""
     before = content(path)
     if before is not None and not is_ours(before):
-        hint = say("move it away and try again; nothing was changed")
-        raise BadInput(say("this file is not kb's"), path=path, hint=hint)
+        hint = msg("move it away and try again; nothing was changed")
+        raise BadInput(msg("this file is not kb's"), path=path, hint=hint)
     return Change(path, before, None if text is None else text.encode(), part, stands=text is not None)
 
 
@@ -145,7 +145,7 @@ def write_folder(folder: str, files: Mapping[str, str]) -> list[str]:
         for name in names:
             path = os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
             if path not in known:
-                raise BadInput(say("this folder holds other files"), path=folder, hint=say("name a new folder"))
+                raise BadInput(msg("this folder holds other files"), path=folder, hint=msg("name a new folder"))
     changed = []
     for path, text in files.items():
         target = os.path.join(folder, *path.split("/"))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kb import config as settings
 from kb.errors import BadRecord, KbError
+from kb.i18n import Message
 from kb.kinds import KINDS
 from kb.knowledge.lookup import for_reader, one_named, root_around, root_at, unreadable, write_for_caller
 from kb.knowledge.names import CONTENT
@@ -19,7 +20,6 @@ from kb.store.index import Index
 from kb.store.rows import ALL, Filter
 from kb.store.state import State
 from kb.values import TYPE_CHECKING
-from kb.words import Said
 
 if TYPE_CHECKING:
     from typing import Self
@@ -129,9 +129,9 @@ class KnowledgeBase:
 
         self._looking = None if fresh.looked_lately(self) else fresh.look(self)
 
-    def words(self, said: Said | str) -> str:
+    def words(self, said: Message | str) -> str:
         """Return *said* in the language of this knowledge base, its ids as the caller finds their records."""
-        return said if isinstance(said, str) else for_reader(self, said).in_language(self.config.language)
+        return said if isinstance(said, str) else for_reader(self, said).translate(self.config.language)
 
     def today(self) -> str:
         """Return the day as ISO date, in local time."""

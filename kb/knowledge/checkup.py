@@ -12,6 +12,7 @@ from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
 from kb.errors import Busy, GitFailed, KbError
+from kb.i18n import Message, msg
 from kb.knowledge import clean
 from kb.knowledge.guard.agents import remember_mended, staged
 from kb.knowledge.lines import revisions
@@ -28,7 +29,6 @@ from kb.store.files import content
 from kb.store.git.repository import Repository
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing import quality, redact
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = (), 
 def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:
     """Report the records that the next `git commit` would delete or undo, though the checkout has them as committed."""
     for path in still_dropped(kb):
-        message = say("git's index does not have this file as it is committed: the next git commit undoes that")
-        yield Finding("index", "warning", path, 1, message, say("keep it: git add {path}", path=path))
+        message = msg("git's index does not have this file as it is committed: the next git commit undoes that")
+        yield Finding("index", "warning", path, 1, message, msg("keep it: git add {path}", path=path))
 
 
 def _stale_memory(kb: KnowledgeBase) -> Iterator[Finding]:
@@ -100,8 +100,8 @@ def _stale_memory(kb: KnowledgeBase) -> Iterator[Finding]:
     with contextlib.suppress(KbError):  # somebody has edited a block: kb memory says so
         for page in bank.pages(kb):
             if page.is_stale:
-                message = say("it is not up to date with the records")
-                yield Finding("memory", "warning", page.path, 1, message, say("run: kb memory"))
+                message = msg("it is not up to date with the records")
+                yield Finding("memory", "warning", page.path, 1, message, msg("run: kb memory"))
 
 
 def _still_as_read(kb: KnowledgeBase, read: Sequence[Source], mended: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -120,7 +120,7 @@ def for_readers(
     for scope, record_id in everything.known:
         scopes.setdefault(record_id, []).append(scope)
 
-    def written(said: Said) -> Said:
+    def written(said: Message) -> Message:
         return for_reader(kb, said, reader, lambda record_id: scopes.get(record_id, ()))
 
     return [one._replace(message=written(one.message), fix=written(one.fix)) for one in findings]
@@ -363,7 +363,7 @@ def _merges(kb: KnowledgeBase, everything: Shelf) -> dict[str, Versions]:
     }
 
 
-def _clashes(kb: KnowledgeBase, everything: Shelf) -> dict[tuple[str, str], Said]:
+def _clashes(kb: KnowledgeBase, everything: Shelf) -> dict[tuple[str, str], Message]:
     """Return which accepted records cannot hold beside one another, for those that the last commit or nobody yet made.
 
     Of a merge that is what it brought in; all pairs would take minutes where there are many records.
@@ -375,7 +375,7 @@ def _clashes(kb: KnowledgeBase, everything: Shelf) -> dict[tuple[str, str], Said
     if not new or len(new) > MOST:
         return {}
     near = Neighbours(one.record for one in accepted.values())
-    found: dict[tuple[str, str], Said] = {}
+    found: dict[tuple[str, str], Message] = {}
     for one in new:
         for other, reason in near.contradicted(one.record):
             if (other.path, one.record.path) not in found:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kb.errors import BadInput
 from kb.front import decode
+from kb.i18n import msg
 from kb.knowledge.life import alone
 from kb.knowledge.recall.answering import SYNONYMS
 from kb.reading import synonyms
 from kb.reading.synonyms import Group
 from kb.values import TYPE_CHECKING
-from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def load(kb: KnowledgeBase, text: str, source: str) -> list[Group]:
     """
     groups = synonyms.read(redact.redact(text, kb.config.masking)[0], source)
     if not groups:
-        raise BadInput(say("it holds no group of words"), path=source, hint=say("write: - [缓存, cache, caching]"))
+        raise BadInput(msg("it holds no group of words"), path=source, hint=msg("write: - [缓存, cache, caching]"))
 
     def step(writing: Writing) -> list[Group]:
         before = writing.text_of(PATH)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kb import markdown
 from kb.errors import BadRecord, KbError, UnknownId
 from kb.front import decode, newline
+from kb.i18n import Message, msg
 from kb.kinds import section_labels
 from kb.knowledge.review.branches import propose_changes, propose_text
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, moved, stays
@@ -14,7 +15,6 @@ from kb.naming import status_name
 from kb.record import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
 from kb.text import one_line, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.verdict import decides_otherwise, missing_sections, to_complete
 
@@ -60,18 +60,18 @@ def as_it_is(writing: Writing, record: Record) -> Record:
     """Return *record*, which was named before the lock was taken, as it is now; raise UnknownId when it is gone."""
     now = [found for found in writing.kb.index.named(record.id) if found.path == record.path]
     if not now:
-        raise UnknownId(say("there is no record {id}", id=record.scoped_id), hint=say("see: kb list"))
+        raise UnknownId(msg("there is no record {id}", id=record.scoped_id), hint=msg("see: kb list"))
     return now[0]
 
 
 def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18)."""
     if status not in TRANSITIONS:
-        words = say("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
+        words = msg("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
         raise KbError(words)
     possible = TRANSITIONS.get(record.status, frozenset(TRANSITIONS))
     if status not in possible:
-        words = say(
+        words = msg(
             "[{id}] is {old}; from there it can become: {possible}",
             id=record.scoped_id,
             old=status_name(record.status),
@@ -79,7 +79,7 @@ def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
         )
         raise KbError(words, path=record.path)
     if status == Status.ACCEPTED and (lacking := missing_sections(record)):
-        words = say(
+        words = msg(
             "[{id}] lacks: {sections}", id=record.scoped_id, sections=section_labels(lacking, kb.config.language)
         )
         raise KbError(words, path=record.path, hint=to_complete(record, lacking))
@@ -102,15 +102,15 @@ def change_status(
         allowed(kb, record, status)
         newer = [other for other, _ in kb.index.pointing_to(record.id, "supersedes") if other.scope == record.scope]
         if status == Status.SUPERSEDED and not newer:
-            hint = say("kb supersede {id} --by NEW", id=record.scoped_id)
-            raise KbError(say("no record supersedes [{id}]", id=record.scoped_id), path=record.path, hint=hint)
+            hint = msg("kb supersede {id} --by NEW", id=record.scoped_id)
+            raise KbError(msg("no record supersedes [{id}]", id=record.scoped_id), path=record.path, hint=hint)
         for other in newer if record.status == Status.SUPERSEDED else ():
             writing.edit(other, {"supersedes": _without(other.supersedes, record.id)}, "status")
         changed = writing.edit(record, {"status": status}, "status")
         if reason:
             _add_line(writing, changed, f"- {kb.today()}: {record.status} → {status}: {reason}")
         gone = _replaced_now(writing, changed) if status == Status.ACCEPTED else []
-        said = [say("{old} → {new}", old=status_name(record.status), new=status_name(status)), *gone]
+        said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status)), *gone]
         reopened = status == Status.ACCEPTED and record.status in _OVER
         if decided or not (gone or reopened or record.status == Status.ACCEPTED):
             return writing.verdict("updated", changed, said)
@@ -120,7 +120,7 @@ def change_status(
     return alone(kb, step, subject, f"status {status}", reason)
 
 
-def _replaced_now(writing: Writing, record: Record) -> list[Said]:
+def _replaced_now(writing: Writing, record: Record) -> list[Message]:
     """Take out of force what *record*, which is accepted now, supersedes; return what to say of each."""
     found = [old for name in record.supersedes for old in writing.kb.index.named(name) if old.scope == record.scope]
     live = [old for old in found if old.status in LIVE]
@@ -160,7 +160,7 @@ def supersede(
         _may_replace(kb, old, new, in_part=in_part)
         changes = _replacing(old, new, in_part=in_part)
         changed = writing.edit(new, changes, "superseded") if changes else new
-        said = [say("amends [{id}]", id=old.scoped_id) if in_part else say("supersedes [{id}]", id=old.scoped_id)]
+        said = [msg("amends [{id}]", id=old.scoped_id) if in_part else msg("supersedes [{id}]", id=old.scoped_id)]
         if not in_part and old.status != Status.SUPERSEDED:
             if new.status == Status.ACCEPTED:
                 said.append(moved(old, writing.edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")))
@@ -190,18 +190,18 @@ def _replacing(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
 def _may_replace(kb: KnowledgeBase, old: Record, new: Record, *, in_part: bool) -> None:
     """Raise KbError when *new* cannot replace *old*."""
     if old.path == new.path:
-        raise KbError(say("[{id}] cannot replace itself", id=old.scoped_id))
+        raise KbError(msg("[{id}] cannot replace itself", id=old.scoped_id))
     if old.scope != new.scope:
-        raise KbError(say("[{old}] and [{new}] hold in different scopes", old=old.scoped_id, new=new.scoped_id))
+        raise KbError(msg("[{old}] and [{new}] hold in different scopes", old=old.scoped_id, new=new.scoped_id))
     if new.status not in LIVE:
-        words = say("[{id}] is {status}: it replaces nothing", id=new.scoped_id, status=status_name(new.status))
+        words = msg("[{id}] is {status}: it replaces nothing", id=new.scoped_id, status=status_name(new.status))
         raise KbError(words, path=new.path)
     if in_part and old.id in new.supersedes:
-        raise KbError(say("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)
+        raise KbError(msg("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)
     if not in_part and old.status != Status.SUPERSEDED:
         allowed(kb, old, Status.SUPERSEDED)
     if new.id in _replaced_by(kb, old):
-        raise KbError(say("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
+        raise KbError(msg("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
 
 
 def _replaced_by(kb: KnowledgeBase, record: Record) -> set[str]:
@@ -223,9 +223,9 @@ def confirm(kb: KnowledgeBase, name: str, *, scope: str = "") -> Verdict:
     def step(writing: Writing) -> Verdict:
         record = as_it_is(writing, named)
         if record.confirmed == kb.today():
-            return writing.verdict("unchanged", record, [say("confirmed today already")])
+            return writing.verdict("unchanged", record, [msg("confirmed today already")])
         changed = writing.edit(record, {"confirmed": kb.today()}, "confirmed")
-        return writing.verdict("updated", changed, [say("confirmed")])
+        return writing.verdict("updated", changed, [msg("confirmed")])
 
     return alone(kb, step, f"Confirm [{named.id}] {named.title}", "confirmed")
 
@@ -247,7 +247,7 @@ def replace_text(
     if masked := list(redact.secrets(text, kb.config.masking)):
         line, rule = masked[0]
         raise KbError(
-            say("this looks like a secret ({rule})", rule=rule), path=record.path, line=line, hint=say("take it out")
+            msg("this looks like a secret ({rule})", rule=rule), path=record.path, line=line, hint=msg("take it out")
         )
 
     def step(writing: Writing) -> Verdict:
@@ -269,7 +269,7 @@ def replace_text(
     return alone(kb, step, f"Edit [{edited.id}] {edited.title}", "edited")
 
 
-def _overturned(tip: bytes | None, now: bytes, path: str) -> Said | None:
+def _overturned(tip: bytes | None, now: bytes, path: str) -> Message | None:
     """Return why *now* is no program's to commit: it takes the accepted record in *tip* out of force, or others."""
     new = markdown.read(now, path)
     try:
@@ -281,7 +281,7 @@ def _overturned(tip: bytes | None, now: bytes, path: str) -> Said | None:
     if gone or named:
         return NOT_BY_A_PROGRAM
     if decides_otherwise(old, new):
-        return say("it changes what [{id}], which is accepted, says was decided or why", id=old.scoped_id)
+        return msg("it changes what [{id}], which is accepted, says was decided or why", id=old.scoped_id)
     return None
 
 
@@ -298,9 +298,9 @@ def _may_be(kb: KnowledgeBase, record: Record, edited: Record) -> None:
     for key in ("id", "uid", "kind", "scope"):
         if getattr(edited, key) != getattr(record, key):
             raise KbError(
-                say("the key {key} cannot be changed", key=key),
+                msg("the key {key} cannot be changed", key=key),
                 path=record.path,
-                hint=say("write a new record and: kb supersede"),
+                hint=msg("write a new record and: kb supersede"),
             )
     if edited.status != record.status:
         allowed(kb, edited._replace(status=record.status), edited.status)
@@ -318,7 +318,7 @@ def history(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Moment]:
         )
         if len(moments) == 1:
             moments.append(
-                Moment("dormant", change.time, kb.words(say("until a task needs it")), change.commit, change.author)
+                Moment("dormant", change.time, kb.words(msg("until a task needs it")), change.commit, change.author)
             )
     from kb.knowledge.recall.hints import uses
 

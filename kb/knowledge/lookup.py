@@ -11,11 +11,11 @@ from functools import partial
 from kb.config import FILE
 from kb.errors import BadRecord, KbError, NoKnowledgeBase, UnknownId
 from kb.home import found, passed_over
+from kb.i18n import Message, msg
 from kb.knowledge.names import scope_of
 from kb.record import GLOBAL, Record, ScopedId, aliases_of, name_for
 from kb.store.index import Index
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -26,7 +26,7 @@ Scopes = Callable[[str], Iterable[str]]
 """Tells which scopes have a record of an id."""
 
 
-MAKE_ONE = say("make one here: kb init --here; for yourself, in ~/.kb: kb init --user; elsewhere: kb init PATH")
+MAKE_ONE = msg("make one here: kb init --here; for yourself, in ~/.kb: kb init --user; elsewhere: kb init PATH")
 
 
 def root_around(start: str, environment: Mapping[str, str]) -> str:
@@ -35,19 +35,19 @@ def root_around(start: str, environment: Mapping[str, str]) -> str:
     if root is not None:
         return root
     if named := environment.get("KB_HOME"):
-        said = say("$KB_HOME names {path}, which is not a knowledge base", path=named)
-        raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=named))
+        said = msg("$KB_HOME names {path}, which is not a knowledge base", path=named)
+        raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=named))
     if over := passed_over(start, environment):
-        said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
-        raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
-    raise NoKnowledgeBase(say("there is no knowledge base here"), hint=MAKE_ONE)
+        said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
+        raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
+    raise NoKnowledgeBase(msg("there is no knowledge base here"), hint=MAKE_ONE)
 
 
 def root_at(root: str) -> str:
     """Return *root* where a knowledge base stands; raise NoKnowledgeBase."""
     if not os.path.isfile(os.path.join(root, FILE)):
-        said = say("{path} is not a knowledge base", path=root)
-        raise NoKnowledgeBase(said, hint=say("make one: kb init {path}", path=root))
+        said = msg("{path} is not a knowledge base", path=root)
+        raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=root))
     return root
 
 
@@ -76,7 +76,7 @@ def one_named(index: Index, name: str, scope: str = "") -> Record:
     if named:
         raise _not_one(name, scope, named)
     _refuse_unreadable(index, record_id)
-    raise UnknownId(say("there is no record {id}", id=name), hint=say("see: kb list"))
+    raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
 
 
 def _not_one(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
@@ -84,11 +84,11 @@ def _not_one(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
     choices = ", ".join(name_for("", r.scope, r.id, is_taken=True) for r in named)
     if len(named) > 1:
         return UnknownId(
-            say("{id} names several records: {choices}", id=name, choices=choices), hint=say("name one of them")
+            msg("{id} names several records: {choices}", id=name, choices=choices), hint=msg("name one of them")
         )
     return UnknownId(
-        say("there is no record {id} in {scope}", id=name, scope=scope),
-        hint=say("another scope has one; if that is meant, name it in full: {choices}", choices=choices),
+        msg("there is no record {id} in {scope}", id=name, scope=scope),
+        hint=msg("another scope has one; if that is meant, name it in full: {choices}", choices=choices),
     )
 
 
@@ -116,23 +116,23 @@ def named_for(index: Index, records: Iterable[Record], reader: str) -> list[Reco
     return [record._replace(id=name_in(scopes, record.id, record.scope, reader)) for record in records]
 
 
-def for_reader(kb: KnowledgeBase, said: Said, reader: str | None = None, scopes: Scopes | None = None) -> Said:
+def for_reader(kb: KnowledgeBase, said: Message, reader: str | None = None, scopes: Scopes | None = None) -> Message:
     """Return *said* with every id as the *reader*, a scope, finds its record (None: the caller; "": anybody).
 
     *scopes* says which scopes have an id; without it the index is asked.
     """
 
     def written(value: object) -> object:
-        if isinstance(value, Said):
+        if isinstance(value, Message):
             return for_reader(kb, value, reader, scopes)
         if isinstance(value, ScopedId):
             having = scopes or partial(scopes_of, kb.index)
             return name_in(having, str(value), value.scope, kb.here if reader is None else reader)
         return value
 
-    if not any(isinstance(value, (Said, ScopedId)) for value in said.values.values()):
+    if not any(isinstance(value, (Message, ScopedId)) for value in said.values.values()):
         return said
-    return Said(said.template, {key: written(value) for key, value in said.values.items()})
+    return Message(said.template, {key: written(value) for key, value in said.values.items()})
 
 
 def write_for_caller(kb: KnowledgeBase, error: KbError) -> None:
@@ -156,6 +156,6 @@ def once_named(index: Index, record_id: str) -> list[Record]:
 
 def unreadable(index: Index) -> list[BadRecord]:
     """Return for each file that *index* could not read as a record why, where, and what to do."""
-    hint = say("mend the file by hand; see: kb check")
+    hint = msg("mend the file by hand; see: kb check")
     rows = index.broken()
-    return [BadRecord(Said(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
+    return [BadRecord(Message(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]

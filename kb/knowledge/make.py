@@ -9,6 +9,7 @@ from kb.config import FILE, Config, load, meaning_of
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
 from kb.front import scalar
 from kb.home import around, passed_over, user_home
+from kb.i18n import msg
 from kb.installed import requirement
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.lookup import MAKE_ONE
@@ -22,7 +23,6 @@ from kb.store.git.repository import Move, Repository, message
 from kb.store.state import State
 from kb.text import slugify
 from kb.values import NamedTuple
-from kb.words import say
 
 ATTRIBUTES = "content/.gitattributes"
 
@@ -54,14 +54,14 @@ def make(
     place = os.path.realpath(place)
     inside = inside or os.path.isfile(os.path.join(place, FILE))
     if os.path.isfile(place):
-        raise BadInput(say("{path} is a file", path=place))
+        raise BadInput(msg("{path} is a file", path=place))
     if source:
         requirement(source)
     try:
         ci = Workflows(source) if with_ci else None
         return _made(place, environment, inside=inside, name=name, language=language, ci=ci)
     except OSError as error:
-        raise KbError(say("{path} cannot be written: {problem}", path=place, problem=error.strerror)) from None
+        raise KbError(msg("{path} cannot be written: {problem}", path=place, problem=error.strerror)) from None
 
 
 def place_around(folder: str, environment: Mapping[str, str]) -> str:
@@ -72,10 +72,10 @@ def place_around(folder: str, environment: Mapping[str, str]) -> str:
     if place := around(folder, environment):
         return place
     if over := passed_over(folder, environment):
-        said = say("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
-        raise NoKnowledgeBase(said, hint=say("if you trust its owner, name it: KB_HOME={path}", path=over))
+        said = msg("{path} belongs to somebody else and is passed over", path=os.path.join(over, FILE))
+        raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
     if found := enclosing(folder):
-        raise NoKnowledgeBase(say("{path} is a git repository without a knowledge base", path=found[0]), hint=MAKE_ONE)
+        raise NoKnowledgeBase(msg("{path} is a git repository without a knowledge base", path=found[0]), hint=MAKE_ONE)
     return user_home(environment)
 
 
@@ -148,7 +148,7 @@ def _git_init(place: str, environment: Mapping[str, str]) -> None:
     configured = run(["git", "config", "--get", "init.defaultBranch"], env).out.strip()
     output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), place], env)
     if output.code:
-        raise GitFailed(say("git {command} failed: {problem}", command="init", problem=output.error.strip()))
+        raise GitFailed(msg("git {command} failed: {problem}", command="init", problem=output.error.strip()))
 
 
 def _commit(repository: Repository, environment: Mapping[str, str], changes: Changes) -> None:

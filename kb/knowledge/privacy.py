@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from kb.home import user_home
+from kb.i18n import msg
 from kb.knowledge.guard.agents import in_its_shell
 from kb.record import Candidate
 from kb.values import TYPE_CHECKING
-from kb.words import say
 from kb.writing.objection import Objection
 from kb.writing.personal import is_about_a_person
 
@@ -32,5 +32,5 @@ def refuse_personal(kb: KnowledgeBase, candidate: Candidate) -> Iterator[Objecti
     """Refuse what an agent hands in and is certainly about a person, where others would read it."""
     by_agent = bool(candidate.session or candidate.host) or in_its_shell(kb.environment)
     if by_agent and candidate.kind in _PERSONAL and is_about_a_person(candidate) and is_shared(kb):
-        reason = say("it is about a person, and others read this knowledge base")
-        yield Objection("personal", reason, say("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write"))
+        reason = msg("it is about a person, and others read this knowledge base")
+        yield Objection("personal", reason, msg("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write"))

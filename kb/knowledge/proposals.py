@@ -17,6 +17,7 @@ from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.guarding import proposals as rules
+from kb.i18n import msg
 from kb.kinds import kind_label
 from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
@@ -30,7 +31,6 @@ from kb.record import Candidate, Record, Verdict
 from kb.sessions.wording import reasoned
 from kb.text import clip
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 from kb.writing import redact
 from kb.writing.dedup import match, similarity
 from kb.writing.personal import is_about_a_person, may_be_about_a_person, speaks_of_self
@@ -155,13 +155,13 @@ def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Se
         shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=sealed)
         _keep(kb, shown)
         lines.append(f"  {number}. {_line(kb, proposal)}")
-    how = say(
+    how = msg(
         "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
     )
     if len(found) > 1:
-        how = say("answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
+        how = msg("answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
                   "kb proposal confirm --code {code}", number=first, code=code)  # fmt: skip
-    return "\n".join((kb.words(say("kb: worth keeping?")), *lines, kb.words(how)))
+    return "\n".join((kb.words(msg("kb: worth keeping?")), *lines, kb.words(how)))
 
 
 def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
@@ -174,8 +174,8 @@ def _about_you(kb: KnowledgeBase, candidate: Candidate) -> str:
     if not may_be_about_a_person(candidate) or not is_shared(kb):
         return ""
     if is_about_a_person(candidate):
-        return kb.words(say(" (about you: it stays in this clone)"))
-    return kb.words(say(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
+        return kb.words(msg(" (about you: it stays in this clone)"))
+    return kb.words(msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
 
 
 def add_personal(kb: KnowledgeBase, candidate: Candidate, session: str) -> Proposal:
@@ -211,19 +211,19 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = 
     pending = _open_for_answers(kb, session)
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
     if not pending:
-        return Told(message=kb.words(say("kb: nothing is proposed here; see: kb proposal list")))
+        return Told(message=kb.words(msg("kb: nothing is proposed here; see: kb proposal list")))
     if not wanted:
         numbers = ", ".join(map(str, said.numbers))
-        none = say("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
+        none = msg("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
         return Told(message=kb.words(none))
     if said.word == rules.NO:
         for proposal in wanted:
             reject(kb, proposal)
-        told = say("kb: dropped; it is not proposed again: {titles}", titles=_titles(kb, wanted))
+        told = msg("kb: dropped; it is not proposed again: {titles}", titles=_titles(kb, wanted))
         return Told(kb.words(told), kb.words(told))
     verdicts = [confirm(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)
-    told = say("kb: the person confirmed; this was written:") if is_written else say("kb: this was not written:")
+    told = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
     text = "\n".join((kb.words(told), *(_outcome(kb, verdict, folder) for verdict in verdicts)))
     return Told(text, text)
 
@@ -271,14 +271,14 @@ def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal
         if not all(_opens(code, proposal) for proposal in wanted):
             for proposal in wanted:
                 _keep(kb, proposal._replace(tries=proposal.tries + 1))
-            raise NeedsPerson(say("this is not the code that was shown"), hint=_ASK)
+            raise NeedsPerson(msg("this is not the code that was shown"), hint=_ASK)
         return False
     if not terminal or in_its_shell(kb.environment):
-        raise NeedsPerson(say("only a person may decide on a proposal"), hint=_ASK)
+        raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
     return True
 
 
-_ASK = say("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
+_ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
 def _outcome(kb: KnowledgeBase, verdict: Verdict, folder: str) -> str:
@@ -326,7 +326,7 @@ def one(kb: KnowledgeBase, name: str) -> Proposal:
     found = [proposal for proposal in everything(kb) if name and proposal.name.startswith(name)]
     if len(found) != 1:
         raise UnknownId(
-            say("no proposal, or more than one, is named {name}", name=name), hint=say("see: kb proposal list")
+            msg("no proposal, or more than one, is named {name}", name=name), hint=msg("see: kb proposal list")
         )
     return found[0]
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import KbError
 from kb.front import lines
+from kb.i18n import msg
 from kb.knowledge.life import alone, as_it_is
 from kb.patterns import regex
 from kb.record import Record, Verdict
 from kb.untrusted import HIDDEN, troubles, visible
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ def refuse_hidden(found: Sequence[str], path: str = "") -> None:
     for command in found:
         if visible(command) != command or any(trouble.kind == HIDDEN for trouble in troubles(command)):
             raise KbError(
-                say("a command is not what it shows: {command}", command=visible(command)),
+                msg("a command is not what it shows: {command}", command=visible(command)),
                 path=path,
-                hint=say("see: kb check"),
+                hint=msg("see: kb check"),
             )
 
 
@@ -240,7 +240,7 @@ def keep(kb: KnowledgeBase, record: Record, *, passed: bool) -> Verdict:
     """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
     stamp = {"date": kb.today(), "result": PASSED if passed else FAILED}
     changes: dict[str, object] = {KEY: stamp, **({"confirmed": kb.today()} if passed else {})}
-    said = say("its verification has passed") if passed else say("its verification has failed")
+    said = msg("its verification has passed") if passed else msg("its verification has failed")
 
     def step(writing: Writing) -> Verdict:
         now = as_it_is(writing, record)

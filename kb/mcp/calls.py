@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from kb import candidate
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.kinds import KINDS, kind_named
 from kb.knowledge import Filter, KnowledgeBase
 from kb.knowledge.lookup import name_of
@@ -19,7 +20,6 @@ from kb.record import Candidate, Record, Verdict
 from kb.text import tokens
 from kb.untrusted import visible
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -74,7 +74,7 @@ def _filter(kb: KnowledgeBase, given: Given) -> Filter:
     kind = kind_named(given.get("kind", ""))
     if given.get("kind") and kind is None:
         names = ", ".join(each.name for each in KINDS)
-        raise BadInput(say("there is no kind {kind}; there are: {kinds}", kind=given["kind"], kinds=names))
+        raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=given["kind"], kinds=names))
     status, scope = ((given[key],) if given.get(key) else () for key in ("status", "scope"))
     since, until = (kb.day_named(given[key]) if given.get(key) else "" for key in ("since", "until"))
     path = os.path.normpath(given["path"]).replace(os.sep, "/") if given.get("path") else ""
@@ -86,7 +86,7 @@ def _filter(kb: KnowledgeBase, given: Given) -> Filter:
 def _shortened(total: int, kept: Sequence[object], kb: KnowledgeBase) -> str:
     """Say what is missing of a list, or ""."""
     left = total - len(kept)
-    return kb.words(say("{n} more are left out; narrow the question, or raise budget", n=left)) if left else ""
+    return kb.words(msg("{n} more are left out; narrow the question, or raise budget", n=left)) if left else ""
 
 
 # -- the tools ------------------------------------------------------------------------------------
@@ -113,8 +113,8 @@ def show(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     if only and not whole["sections"] and not whole["withheld"]:
         names = [section.name for section in record.sections if section.text.strip()]
         raise BadInput(
-            say("{id} has no section {section}", id=record.id, section=only),
-            hint=say("there are: {names}", names=handed.passage(", ".join(filter(None, names)))),
+            msg("{id} has no section {section}", id=record.id, section=only),
+            hint=msg("there are: {names}", names=handed.passage(", ".join(filter(None, names)))),
         )
     handed.remember(kb, "show", [record])
     return {"frame": handed.frame(kb), "record": whole}
@@ -157,7 +157,7 @@ def _candidates(value: object) -> list[Candidate]:
         return candidate.candidates(value, "candidates")
     except BadInput as error:
         if error.hint == candidate.SEE_FORM:
-            error.hint = say("the form of a candidate: the input schema of this tool, at candidates")
+            error.hint = msg("the form of a candidate: the input schema of this tool, at candidates")
         raise
 
 
@@ -214,7 +214,7 @@ def review_show(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         "reasons": handed.passage(sides.reasons.partition("\n\nKb-Op: ")[0]),
         "new": whole_of(kb, sides.review.record, budget),
         "old": [whole_of(kb, record, budget) for record in sides.old],
-        "next": kb.words(say("a person decides it: kb review show {id}", id=sides.review.record.scoped_id)),
+        "next": kb.words(msg("a person decides it: kb review show {id}", id=sides.review.record.scoped_id)),
     }
 
 

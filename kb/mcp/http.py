@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kb.errors import BadInput, KbError
 from kb.home import state_home
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -101,17 +101,17 @@ def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Ad
     """Return the address *text* (HOST:PORT); raise BadInput for one that others reach, unless *remote* asks for it."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535 or not host.strip("[]"):
-        raise BadInput(say("{text} is no address", text=text), hint=say("like this: {example}", example=DEFAULT))
+        raise BadInput(msg("{text} is no address", text=text), hint=msg("like this: {example}", example=DEFAULT))
     found = Address(host.strip("[]"), int(port), tuple(names))
     if not found.is_of_this_machine and not remote:
         raise BadInput(
-            say("other machines reach {host}, and whoever has the token can read and write there", host=found.host),
-            hint=say("stay with {example}, or say that you mean it: --remote", example=DEFAULT),
+            msg("other machines reach {host}, and whoever has the token can read and write there", host=found.host),
+            hint=msg("stay with {example}, or say that you mean it: --remote", example=DEFAULT),
         )
     if found.host in ("0.0.0.0", "::", "") and not names:
         raise BadInput(
-            say("{host} is no name that a client calls", host=found.host),
-            hint=say("say which name they use: --name kb.example.com"),
+            msg("{host} is no name that a client calls", host=found.host),
+            hint=msg("say which name they use: --name kb.example.com"),
         )
     return found
 
@@ -127,8 +127,8 @@ def bound(where: Address) -> socket.socket:
     except OSError as error:
         shown = f"{where.host}:{where.port}"
         raise KbError(
-            say("cannot listen at {address}: {problem}", address=shown, problem=error.strerror),
-            hint=say("take another port: --address 127.0.0.1:0 takes a free one"),
+            msg("cannot listen at {address}: {problem}", address=shown, problem=error.strerror),
+            hint=msg("take another port: --address 127.0.0.1:0 takes a free one"),
         ) from None
     return made
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from kb import jsontext, tomltext
 from kb.errors import BadInput, UnknownId
 from kb.home import home_folder
+from kb.i18n import msg
 from kb.settingsfile import MEND, Change, content, decoded, encoded, json_in, original
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -90,8 +90,8 @@ CLIENTS: Mapping[str, Client] = {
 def client_named(name: str) -> Client:
     """Return the client *name*; raise UnknownId."""
     if name not in CLIENTS:
-        known = say("known: {hosts}", hosts=", ".join(CLIENTS))
-        raise UnknownId(say("there is no client {name}", name=name), hint=known)
+        known = msg("known: {hosts}", hosts=", ".join(CLIENTS))
+        raise UnknownId(msg("there is no client {name}", name=name), hint=known)
     return CLIENTS[name]
 
 
@@ -109,8 +109,8 @@ def installation(client: Client, path: str, command: Sequence[str], environment:
     there = _entry(client, settings, path)
     if there is not None and not _is_ours(there):
         raise BadInput(
-            say("the server {name} is another program's", name=SERVER), path=path,
-            hint=say("rename it there, then try again"),
+            msg("the server {name} is another program's", name=SERVER), path=path,
+            hint=msg("rename it there, then try again"),
         )  # fmt: skip
     if there is not None and {**there, **wanted} == there:
         return Change(path, before, before, PART)
@@ -146,7 +146,7 @@ def _read(client: Client, data: bytes, path: str) -> tuple[str, dict[str, Any]]:
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(say("not valid TOML: {problem}", problem=error), path=path, hint=MEND) from None
+        raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path, hint=MEND) from None
 
 
 def _entry(client: Client, settings: Mapping[str, Any], path: str) -> dict[str, Any] | None:
@@ -155,7 +155,7 @@ def _entry(client: Client, settings: Mapping[str, Any], path: str) -> dict[str, 
     there = servers.get(SERVER) if isinstance(servers, dict) else servers
     if not isinstance(servers, dict) or not isinstance(there, dict | None):
         raise BadInput(
-            say("“{key}” is not what {client} reads", key=client.key, client=client.name), path=path, hint=MEND
+            msg("“{key}” is not what {client} reads", key=client.key, client=client.name), path=path, hint=MEND
         )
     return there
 
@@ -211,4 +211,4 @@ def _prove(client: Client, text: str, before: Mapping[str, Any], entry: Mapping[
     found = servers[1].pop(SERVER, None)
     servers[0].pop(SERVER, None)
     if rest[0] != rest[1] or servers[0] != servers[1] or found != entry:
-        raise BadInput(say("the server cannot be changed without changing more"), path=path, hint=MEND)
+        raise BadInput(msg("the server cannot be changed without changing more"), path=path, hint=MEND)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
 from kb.errors import BadInput, UnknownId
+from kb.i18n import Message, msg
 from kb.kinds import KINDS, kind_label, section_label
 from kb.knowledge import Filter, KnowledgeBase
 from kb.knowledge.lookup import name_of
 from kb.knowledge.recall import handed
 from kb.mcp.calls import BUDGET, within
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
@@ -30,18 +30,18 @@ class Place(NamedTuple):
 
     uri: str
     name: str
-    title: Said
-    help: Said
+    title: Message
+    help: Message
 
 
 HOME = Place(
-    f"{SCHEME}home", "home", say("The knowledge base"), say("What it holds: scopes, kinds, reviews; where to go on.")
+    f"{SCHEME}home", "home", msg("The knowledge base"), msg("What it holds: scopes, kinds, reviews; where to go on.")
 )
 TEMPLATES: tuple[Place, ...] = (
-    Place(f"{SCHEME}{RECORDS}{{id}}", "record", say("A record"), say("By id (D001), citation (shop:D001) or uid.")),
-    Place(f"{SCHEME}{LISTS}{{kind}}", "kind", say("The records of a kind"), say("Those in force, by scope and id.")),
+    Place(f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")),
+    Place(f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("Those in force, by scope and id.")),
     Place(
-        f"{SCHEME}{SESSIONS}{{name}}", "session", say("An archived session"), say("Its compact form, to go on from.")
+        f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"), msg("Its compact form, to go on from.")
     ),
 )
 
@@ -52,8 +52,8 @@ def places(language: str) -> list[Place]:
         Place(
             f"{SCHEME}{LISTS}{kind.name}",
             kind.name,
-            say("{kind}", kind=kind_label(kind.name, language)),
-            say("The records of the kind {kind}.", kind=kind_label(kind.name, language)),
+            msg("{kind}", kind=kind_label(kind.name, language)),
+            msg("The records of the kind {kind}.", kind=kind_label(kind.name, language)),
         )
         for kind in KINDS
     ]
@@ -70,7 +70,7 @@ def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
         return _home(kb, folder)
     known = ", ".join((HOME.uri, *(place.uri for place in TEMPLATES)))
     raise UnknownId(
-        say("there is no resource {uri}", uri=handed.passage(uri)), hint=say("there are: {names}", names=known)
+        msg("there is no resource {uri}", uri=handed.passage(uri)), hint=msg("there are: {names}", names=known)
     )
 
 
@@ -83,20 +83,20 @@ def _record(kb: KnowledgeBase, folder: str, name: str) -> str:
         label = section_label(part.name, kb.config.language) if part.name in _SECTIONS else part.name
         about += ["", f"## {label}", "", *part.text.split("\n")]
     if whole.left_out:
-        about += ["", kb.words(say("left out for its length: {names}", names=", ".join(whole.left_out)))]
+        about += ["", kb.words(msg("left out for its length: {names}", names=", ".join(whole.left_out)))]
     return _quoted(kb, about)
 
 
 def _list(kb: KnowledgeBase, folder: str, name: str) -> str:
     if name not in {kind.name for kind in KINDS}:
         names = ", ".join(kind.name for kind in KINDS)
-        raise BadInput(say("there is no kind {kind}; there are: {kinds}", kind=handed.passage(name), kinds=names))
+        raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=handed.passage(name), kinds=names))
     records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
     rows = [handed.row(kb, record) for record in records[:_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
     kept = within(lines, _MOST)
     left = len(records) - len(kept)
-    return _quoted(kb, [*kept, *([kb.words(say("{n} more: ask the tool list", n=left))] if left else [])])
+    return _quoted(kb, [*kept, *([kb.words(msg("{n} more: ask the tool list", n=left))] if left else [])])
 
 
 def _session(kb: KnowledgeBase, folder: str, name: str) -> str:
@@ -117,10 +117,10 @@ def _home(kb: KnowledgeBase, folder: str) -> str:
     ]
     lines = [
         f"# {home.name}", "",
-        kb.words(say("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews)), "",
+        kb.words(msg("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews)), "",
         *kinds, "",
         *(f"- {scope}: {n}" for scope, n in home.scopes.items()), "",
-        kb.words(say("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri)),
+        kb.words(msg("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri)),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -143,9 +143,9 @@ class Prompt(NamedTuple):
     """A prompt that a person chooses to begin with."""
 
     name: str
-    title: Said
-    help: Said
-    arguments: Mapping[str, Said]
+    title: Message
+    help: Message
+    arguments: Mapping[str, Message]
     text: Callable[[KnowledgeBase, str, Mapping[str, str]], str]
     required: tuple[str, ...] = ()
 
@@ -160,30 +160,30 @@ def _hint(moment: str) -> Callable[[KnowledgeBase, str, Mapping[str, str]], str]
 
 def _avatar(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
     text = kb.hint_for_avatar(given["avatar"], given["task"], project=kb.project(folder))
-    return f"{handed.frame(kb)}\n\n{text}" if text else kb.words(say("this role gets no hints"))
+    return f"{handed.frame(kb)}\n\n{text}" if text else kb.words(msg("this role gets no hints"))
 
 
-_KEYWORDS = {"keywords": say("What the work is about.")}
+_KEYWORDS = {"keywords": msg("What the work is about.")}
 _ROLE = {
-    "avatar": say("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
-    "task": say("The task in words."),
+    "avatar": msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …"),
+    "task": msg("The task in words."),
 }
 PROMPTS: tuple[Prompt, ...] = (
     Prompt(
-        "shi_t1", say("T1: before the work"), say("Pitfalls, constraints and patterns to know before a task starts."),
+        "shi_t1", msg("T1: before the work"), msg("Pitfalls, constraints and patterns to know before a task starts."),
         _KEYWORDS, _hint("t1"),
     ),
     Prompt(
-        "shi_t2", say("T2: once the plan is fixed"),
-        say("Decisions, interfaces and ways back to hold a plan against."),
+        "shi_t2", msg("T2: once the plan is fixed"),
+        msg("Decisions, interfaces and ways back to hold a plan against."),
         _KEYWORDS, _hint("t2"),
     ),
     Prompt(
-        "shi_avatar", say("Hints for a sub-agent"), say("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
+        "shi_avatar", msg("Hints for a sub-agent"), msg("The hints that a role (眼 耳 鼻 舌 身 意) gets for its task."),
         _ROLE, _avatar, required=("avatar", "task"),
     ),
     Prompt(
-        "spawn", say("Context for a sub-agent"), say("What the prompt of a sub-agent begins with: hints and its task."),
+        "spawn", msg("Context for a sub-agent"), msg("What the prompt of a sub-agent begins with: hints and its task."),
         _ROLE,
         lambda kb, folder, given: kb.spawn(given["avatar"], given["task"], project=kb.project(folder)),
         required=("avatar", "task"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kb.i18n import Message
 from kb.values import TYPE_CHECKING
-from kb.words import Said
 
 if TYPE_CHECKING:
     from typing import Any
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     Schema = Mapping[str, Any]
 
 
-def text(help: Said | None = None) -> dict[str, Any]:
+def text(help: Message | None = None) -> dict[str, Any]:
     """Return the form of a text."""
     return {"type": "string", **_described(help)}
 
 
-def words(help: Said | None = None) -> dict[str, Any]:
+def words(help: Message | None = None) -> dict[str, Any]:
     """Return the form of a list of texts."""
     return {"type": "array", "items": {"type": "string"}, **_described(help)}
 
 
-def flag(help: Said) -> dict[str, Any]:
+def flag(help: Message) -> dict[str, Any]:
     """Return the form of a yes or no."""
     return {"type": "boolean", "default": False, **_described(help)}
 
 
-def choice(help: Said, among: Sequence[str]) -> dict[str, Any]:
+def choice(help: Message, among: Sequence[str]) -> dict[str, Any]:
     """Return the form of one of several words."""
     return {"type": "string", "enum": list(among), **_described(help)}
 
 
-def number(help: Said | None = None, least: int = 0, most: int | None = None, default: int | None = None) -> Any:
+def number(help: Message | None = None, least: int = 0, most: int | None = None, default: int | None = None) -> Any:
     """Return the form of a whole number."""
     limits = {"minimum": least, "maximum": most, "default": default}
     return {"type": "integer", **{k: v for k, v in limits.items() if v is not None}, **_described(help)}
@@ -52,14 +52,14 @@ def obj(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any
 
 def spoken(schema: Any, language: str) -> Any:
     """Return *schema* with its descriptions in *language*."""
-    if isinstance(schema, Said):
-        return schema.in_language(language)
+    if isinstance(schema, Message):
+        return schema.translate(language)
     if isinstance(schema, Mapping):
         return {key: spoken(value, language) for key, value in schema.items()}
     return [spoken(value, language) for value in schema] if isinstance(schema, list) else schema
 
 
-def _described(help: Said | None) -> dict[str, Any]:
+def _described(help: Message | None) -> dict[str, Any]:
     return {} if help is None else {"description": help}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from kb import candidate
 from kb.errors import BadInput
+from kb.i18n import Message, msg
 from kb.kinds import KINDS
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.recall.pack import SCHEMA as PACK
@@ -16,7 +17,6 @@ from kb.mcp import calls
 from kb.mcp.schemas import HIT, REVIEW, ROW, VERDICT, WHOLE, choice, flag, listed, number, obj, text, words
 from kb.record import Status
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,8 +32,8 @@ class Tool(NamedTuple):
     """One row of the table."""
 
     name: str
-    title: Said
-    help: Said
+    title: Message
+    help: Message
     arguments: Mapping[str, Mapping[str, Any]]
     """Name → JSON Schema; its description may be `Said`."""
     answer: Mapping[str, Any]
@@ -59,24 +59,24 @@ def checked(tool: Tool, given: Given) -> dict[str, Any]:
     outer = {key: value for key, value in values.items() if key not in tool.own}
     for problem in candidate.misfits(outer, schema, tool.name):
         raise BadInput(
-            problem, hint=say("arguments of {tool}: {names}", tool=tool.name, names=", ".join(tool.arguments))
+            problem, hint=msg("arguments of {tool}: {names}", tool=tool.name, names=", ".join(tool.arguments))
         )
     return values
 
 
 # -- the table ------------------------------------------------------------------------------------
 
-_SCOPE = text(say("global or project/<name>; without it, all."))
-_HERE = text(say("global or project/<name>; without it, the project of the folder the server works in."))
-_BUDGET = number(say("The most estimated tokens of text to answer with."), 100, MOST, calls.BUDGET)
+_SCOPE = text(msg("global or project/<name>; without it, all."))
+_HERE = text(msg("global or project/<name>; without it, the project of the folder the server works in."))
+_BUDGET = number(msg("The most estimated tokens of text to answer with."), 100, MOST, calls.BUDGET)
 _NARROW: Mapping[str, Mapping[str, Any]] = {
-    "kind": text(say("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
-    "status": choice(say("Only this status."), [str(status) for status in Status]),
+    "kind": text(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
+    "status": choice(msg("Only this status."), [str(status) for status in Status]),
     "scope": _SCOPE,
-    "tag": text(say("Only with this tag.")),
-    "since": text(say("Only from this day on: 2026-11-21, today, yesterday, week.")),
-    "until": text(say("Only up to this day.")),
-    "path": text(say("Only what governs this file: records that name it or a folder it is in.")),
+    "tag": text(msg("Only with this tag.")),
+    "since": text(msg("Only from this day on: 2026-11-21, today, yesterday, week.")),
+    "until": text(msg("Only up to this day.")),
+    "path": text(msg("Only what governs this file: records that name it or a folder it is in.")),
 }
 _CANDIDATE = {
     **{key: value for key, value in candidate.SCHEMA.items() if not key.startswith("$")},
@@ -86,15 +86,15 @@ _CANDIDATE = {
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "search",
-        say("Find records"),
-        say(
+        msg("Find records"),
+        msg(
             "Find what the team has decided, by words in Chinese or English, best first. Ask before you decide anything"
             " that others may have decided. Then read the records you rely on with show."
         ),
         {
-            "query": text(say("What to look for; without it, all that the filters want, the newest first.")),
+            "query": text(msg("What to look for; without it, all that the filters want, the newest first.")),
             **_NARROW,
-            "limit": number(say("The most answers."), 1, 50, 10),
+            "limit": number(msg("The most answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
         obj({"frame": text(), "answers": listed(HIT), "more": text()}),
@@ -102,12 +102,12 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "show",
-        say("Read a record"),
-        say("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
+        msg("Read a record"),
+        msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
         {
-            "id": text(say("D001, shop:D001 of another project, or a uid.")),
+            "id": text(msg("D001, shop:D001 of another project, or a uid.")),
             "scope": _HERE,
-            "section": text(say("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
+            "section": text(msg("Only this section: decision, why, alternatives, impact, verification, rollback, …")),
             "budget": _BUDGET,
         },
         obj({"frame": text(), "record": WHOLE}),
@@ -116,12 +116,12 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "list",
-        say("List records"),
-        say("List records by scope and id, all or those that the filters want."),
+        msg("List records"),
+        msg("List records by scope and id, all or those that the filters want."),
         {
             **_NARROW,
-            "limit": number(say("The most records."), 1, 200, 50),
-            "offset": number(say("How many to pass over; an answer's next_offset goes on behind it."), 0, 10**9, 0),
+            "limit": number(msg("The most records."), 1, 200, 50),
+            "offset": number(msg("How many to pass over; an answer's next_offset goes on behind it."), 0, 10**9, 0),
             "budget": _BUDGET,
         },
         obj({"frame": text(), "records": listed(ROW), "total": number(), "next_offset": number()}, ("next_offset",)),
@@ -129,16 +129,16 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "hint",
-        say("Be reminded"),
-        say(
+        msg("Be reminded"),
+        msg(
             "What to know before a task starts (t1: pitfalls, constraints, patterns), once its plan is fixed (t2:"
             " decisions, interfaces, ways back), or for a sub-agent's role (avatar). It reminds; it decides nothing."
         ),
         {
-            "moment": choice(say("t1, t2 or avatar."), ["t1", "t2", "avatar"]),
-            "keywords": words(say("What the work is about.")),
-            "task": text(say("The task in words.")),
-            "avatar": text(say("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
+            "moment": choice(msg("t1, t2 or avatar."), ["t1", "t2", "avatar"]),
+            "keywords": words(msg("What the work is about.")),
+            "task": text(msg("The task in words.")),
+            "avatar": text(msg("For the moment avatar: 眼 耳 鼻 舌 身 意, or explorer, architect, reviewer, …")),
             "scope": _HERE,
         },
         obj({"frame": text(), "text": text(), "ids": listed(text())}),
@@ -147,9 +147,9 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "context",
-        say("Get what a task needs"),
-        say("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
-        {"query": text(say("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
+        msg("Get what a task needs"),
+        msg("The records that a question or task is about, whole or in short, as one text in a budget; often none."),
+        {"query": text(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
         obj({"frame": text(), "text": text(), "tokens": number(), "left": number(),
              "records": listed(obj({"id": text(), "scope": text(), "form": text()}))}),
         calls.context,
@@ -157,12 +157,12 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "pack",
-        say("Answer with evidence"),
-        say(
+        msg("Answer with evidence"),
+        msg(
             "What is known of a question: a summary, quotes word for word with file and commit, what is not known and"
             " where to look, and where records and code say different things."
         ),
-        {"question": text(say("The question in words.")), "budget": _BUDGET},
+        {"question": text(msg("The question in words.")), "budget": _BUDGET},
         obj({"frame": text(), "more": text(),
              "pack": {key: value for key, value in PACK.items() if not key.startswith("$")}}),
         calls.pack,
@@ -170,15 +170,15 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "write",
-        say("Propose records"),
-        say(
+        msg("Propose records"),
+        msg(
             "Hand in what was decided, learnt or agreed, to be kept for the team. Each candidate goes through the gate;"
             " its verdict says what became of it (created, updated, appended, unchanged, conflict, held, refused), why,"
             " and the one next step. A contradiction becomes a review that a person decides."
         ),
         {
-            "candidates": {"type": "array", "items": _CANDIDATE, "description": say("One or more candidates.")},
-            "dry_run": flag(say("Only judge; write nothing.")),
+            "candidates": {"type": "array", "items": _CANDIDATE, "description": msg("One or more candidates.")},
+            "dry_run": flag(msg("Only judge; write nothing.")),
         },
         obj({"frame": text(), "verdicts": listed(VERDICT)}),
         calls.write,
@@ -188,9 +188,9 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "check",
-        say("Check the records"),
-        say("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
-        {"paths": words(say("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
+        msg("Check the records"),
+        msg("What is wrong with the records: files, ids, links, statuses, secrets, what they speak of. Mends nothing."),
+        {"paths": words(msg("Only these files or folders, relative to the knowledge base.")), "budget": _BUDGET},
         obj({"frame": text(), "records": number(), "errors": number(), "warnings": number(), "more": text(),
              "findings": listed(obj({"rule": text(), "severity": text(), "path": text(), "line": number(),
                                      "message": text(), "fix": text()}))}),
@@ -198,17 +198,17 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "review_list",
-        say("List open reviews"),
-        say("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
+        msg("List open reviews"),
+        msg("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
         {"budget": _BUDGET},
         obj({"frame": text(), "reviews": listed(REVIEW), "more": text()}),
         calls.review_list,
     ),
     Tool(
         "review_show",
-        say("Read a review"),
-        say("Both sides of an open review and why they contradict."),
-        {"id": text(say("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
+        msg("Read a review"),
+        msg("Both sides of an open review and why they contradict."),
+        {"id": text(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
         obj({"frame": text(), "branch": text(), "reasons": text(), "new": WHOLE, "old": listed(WHOLE), "next": text()}),
         calls.review_show,
         required=("id",),

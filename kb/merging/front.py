@@ -11,11 +11,11 @@ from functools import lru_cache
 
 from kb.blocks import contained
 from kb.front import KEYS, MAX_DEPTH, edit_front, entry, front_span, lines
+from kb.i18n import Message, msg
 from kb.merging.fields import COUNTER, Field, Fronts, merged_field
 from kb.merging.lines import runs
 from kb.merging.sides import FRONT, Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -220,7 +220,7 @@ def _comments(base: str, ours: str, theirs: str) -> str:
     return "".join(found)
 
 
-def _removed(base: str, merged: str, ours: str, theirs: str, ledger: Ledger) -> Iterator[Said]:
+def _removed(base: str, merged: str, ours: str, theirs: str, ledger: Ledger) -> Iterator[Message]:
     """Yield what of the base is gone."""
     read = [written(source) for source in (base, merged, ours, theirs)]
     if any(found is None for found in read):
@@ -229,10 +229,10 @@ def _removed(base: str, merged: str, ours: str, theirs: str, ledger: Ledger) -> 
     for key, value in old.items():
         have = (mine.get(key), other.get(key))
         if key not in new:
-            yield say("{side} removed the key {key}", side=ledger.gone_from(*have), key=key)
+            yield msg("{side} removed the key {key}", side=ledger.gone_from(*have), key=key)
         elif gone := _gone(value, new[key]):
             side = ledger.gone_from(*(None if _gone(value, there) else there for there in have))
-            yield say("{side} removed {items} from {key}", side=side, items=", ".join(gone), key=key)
+            yield msg("{side} removed {items} from {key}", side=side, items=", ".join(gone), key=key)
 
 
 def _gone(before: Any, after: Any) -> list[str]:

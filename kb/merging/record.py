@@ -14,6 +14,7 @@ from functools import lru_cache
 from kb.blocks import blocks, refuse_conflict_markers
 from kb.errors import BadRecord
 from kb.front import body_start, decode, front, front_span, newline
+from kb.i18n import Message, msg
 from kb.markdown import record_of
 from kb.merging.front import Merged as MergedFront
 from kb.merging.front import merged_front, whole_front
@@ -23,7 +24,6 @@ from kb.merging.sides import FILE, FRONT, MACHINE, OUTSIDE, USER, Conflict, Ledg
 from kb.merging.text import merged_lines, merged_text
 from kb.text import one_line
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 LABELS = ("ours", "theirs")
 
@@ -33,7 +33,7 @@ class Merged(NamedTuple):
 
     data: bytes
     conflicts: tuple[Conflict, ...] = ()
-    removed: tuple[Said, ...] = ()
+    removed: tuple[Message, ...] = ()
     """What one side removed and the other had left alone: it is gone, and told."""
 
 
@@ -62,7 +62,7 @@ def merged(base: bytes | None, ours: bytes, theirs: bytes, *, path: str, labels:
     """
     if ours == theirs or (base is not None and is_settled(base, ours, theirs)):
         return Merged(settled(base or b"", ours, theirs))
-    problem: Said | str = say("its parts do not fit together")
+    problem: Message | str = msg("its parts do not fit together")
     try:
         for data in sorted((ours, theirs)):
             record_of(decode(data, path), path)
@@ -92,7 +92,7 @@ def _base(data: bytes, path: str) -> _Parts | None:
 
 def _on_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: tuple[str, str]) -> Merged:
     """Return the merge by lines of two records whose base is none; it stands where it is a record."""
-    found = _by_lines(base, ours, theirs, labels, say("the version both come from cannot be read"))
+    found = _by_lines(base, ours, theirs, labels, msg("the version both come from cannot be read"))
     try:
         record_of(decode(found.data, path), path)
     except BadRecord:
@@ -100,11 +100,11 @@ def _on_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: 
     return Merged(found.data)
 
 
-def _by_lines(base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], problem: Said | str) -> Merged:
+def _by_lines(base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str], problem: Message | str) -> Merged:
     ledger = Ledger(labels)
     old, mine, other = (data.decode("utf-8", "surrogateescape") for data in (base, ours, theirs))
     text = in_one_style(old, mine, other, lambda a, b, c: _lines_and_front(a, b, c, ledger))
-    said = say("it cannot be merged as a record ({problem}); look through all of its lines", problem=problem)
+    said = msg("it cannot be merged as a record ({problem}); look through all of its lines", problem=problem)
     return Merged(text.encode("utf-8", "surrogateescape"), (Conflict(FILE, "", said),))
 
 
@@ -156,7 +156,7 @@ def _holds(parts: _Parts, ledger: Ledger, path: str) -> bool:
 def _cut(text: str, path: str) -> _Parts:
     inside, spans, body = front_span(text), blocks(text, path), body_start(text)
     if inside is None or not _values(text[inside.start : inside.end]):
-        raise BadRecord(say("the file has no frontmatter"), path=path, line=1)
+        raise BadRecord(msg("the file has no frontmatter"), path=path, line=1)
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     user_first = spans.user.start < spans.machine.start
     first, second = (spans.user, spans.machine) if user_first else (spans.machine, spans.user)
@@ -218,7 +218,7 @@ def _are_two_records(base: _Parts | None, ours: _Parts, theirs: _Parts, ledger: 
         one, two = (str(values["id"]) if base is None else "" for values in (mine, other))
     if one == two:
         return False
-    words = say("two records stand under one name: keep one here and give the other a number and a file of its own")
+    words = msg("two records stand under one name: keep one here and give the other a number and a file of its own")
     ledger.conflicts.append(Conflict(FILE, "", words))
     return True
 

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 from kb.blocks import Heading, headings
 from kb.front import lines
+from kb.i18n import msg
 from kb.kinds import SECTIONS, section_named
 from kb.merging.sides import MACHINE, Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.merging.text import merged_text
 from kb.values import NamedTuple
-from kb.words import say
 
 _RANKS = {f"## {section.name}": number for number, section in enumerate(SECTIONS)}
 _DEEPEST = 6
@@ -167,7 +167,7 @@ def _on_one_side(base: Piece | None, ours: Piece | None, theirs: Piece | None, l
     title = " / ".join(filter(None, (name, there.title)))
     if (there.heading, there.text) == (base.heading, base.text):
         side = ledger.gone_from(ours, theirs)
-        ledger.removed.append(say("{side} removed the section {name}", side=side, name=title))
+        ledger.removed.append(msg("{side} removed the section {name}", side=side, name=title))
         return None
     mine, other = ("" if piece is None else piece.written for piece in (ours, theirs))
     return ledger.shown(Place(MACHINE, title), mine, other)

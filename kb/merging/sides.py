@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from kb.front import newline
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -30,7 +30,7 @@ class Conflict(NamedTuple):
 
     block: str
     name: str
-    said: Said
+    said: Message
 
 
 class Ledger:
@@ -40,7 +40,7 @@ class Ledger:
         """Name the sides by *labels*."""
         self.labels = labels
         self.conflicts: list[Conflict] = []
-        self.removed: list[Said] = []
+        self.removed: list[Message] = []
 
     def shown(self, place: Place, ours: str, theirs: str) -> str:
         """Note a conflict at *place* and return both sides between conflict markers."""
@@ -64,22 +64,22 @@ def ended(text: str, end: str) -> str:
     return text if not text or text.endswith(("\n", "\r")) else text + end
 
 
-def _said(place: Place, ours: str, theirs: str) -> Said:
+def _said(place: Place, ours: str, theirs: str) -> Message:
     where = named(place)
     if not (ours and theirs):
-        return say("{place}: one side removed what the other changed", place=where)
+        return msg("{place}: one side removed what the other changed", place=where)
     if place.block == FRONT:
-        return say("{place}: both sides changed it; write what holds into the front", place=where)
-    return say("{place}: both sides changed the same lines", place=where)
+        return msg("{place}: both sides changed it; write what holds into the front", place=where)
+    return msg("{place}: both sides changed the same lines", place=where)
 
 
-def named(place: Place) -> Said:
+def named(place: Place) -> Message:
     """Return how *place* is called."""
     if place.block == FRONT:
-        return say("front, {key}", key=place.name)
+        return msg("front, {key}", key=place.name)
     if place.block == MACHINE:
-        return say("MACHINE block, {section}", section=place.name) if place.name else say("MACHINE block")
-    return say("USER block") if place.block == USER else say("outside the blocks")
+        return msg("MACHINE block, {section}", section=place.name) if place.name else msg("MACHINE block")
+    return msg("USER block") if place.block == USER else msg("outside the blocks")
 
 
 # -- what one side alone decides -------------------------------------------------------------------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kb.front import lines
+from kb.i18n import msg
 from kb.merging.lines import runs, says_twice
 from kb.merging.sides import Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.patterns import regex
 from kb.values import NamedTuple
-from kb.words import say
 
 _BAR = regex(r"(?<!\\)\|")
 
@@ -72,7 +72,7 @@ def _row(base: str | None, ours: str | None, theirs: str | None, ledger: Ledger,
         row = theirs if _says(ours) == _says(base) else ours
         if row is None:
             side = ledger.gone_from(ours, theirs)
-            ledger.removed.append(say("{side} removed the table row {name}", side=side, name=cells(base)[0]))
+            ledger.removed.append(msg("{side} removed the table row {name}", side=side, name=cells(base)[0]))
         return row
     if base is None and (ours is None or theirs is None):
         return ours or theirs

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from kb.front import lines, newline
+from kb.i18n import msg
 from kb.merging.lines import Run, runs, says_twice, with_common_ends
 from kb.merging.sides import Ledger, Place, is_settled, named, settled
 from kb.merging.tables import merged_table
 from kb.merging.tokens import day, families, indent, is_code, is_loose_item, is_table, tokens
 from kb.text import clip, one_line
-from kb.words import say
 
 Rule = Callable[[Run, Ledger, Place], list[str] | None]
 """A way to merge a run that both sides changed; None where it is not the way for this one."""
@@ -62,7 +62,7 @@ def _note_removed(cut: Sequence[Sequence[str]], ledger: Ledger, place: Place) ->
         text = one_line("".join(run.base))
         if text and run.is_settled and not run.settled:
             side = ledger.gone_from(run.ours or None, run.theirs or None)
-            words = say("{side} removed from {place}: {text}", side=side, place=named(place), text=clip(text, 60))
+            words = msg("{side} removed from {place}: {text}", side=side, place=named(place), text=clip(text, 60))
             ledger.removed.append(words)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kb.config import Config
+from kb.i18n import Message, msg
 from kb.kinds import kind_label, section_label
 from kb.reading.budget import fitting
 from kb.reading.frames import EN, ZH, Words
@@ -17,7 +18,6 @@ from kb.record import LIVE, Record, Status
 from kb.short import short
 from kb.text import tokens
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 FEW = 12
 """So many records stand in one context, at most."""
@@ -40,7 +40,7 @@ class Context(NamedTuple):
     """Estimated; at most the budget."""
     left: int = 0
     """Records that answer too and had no room."""
-    warnings: tuple[Said, ...] = ()
+    warnings: tuple[Message, ...] = ()
 
 
 class _Entry(NamedTuple):
@@ -67,7 +67,7 @@ def composed(records: Sequence[Record], budget: int, config: Config) -> Context:
     shown = tuple(Shown(entry.one.original, entry.form) for entry in taken)
     warnings = tuple(entry.one.warning for entry in taken if entry.one.warning)
     if few and not taken:
-        warnings = (say("no record fits {budget} tokens", budget=budget),)
+        warnings = (msg("no record fits {budget} tokens", budget=budget),)
     return Context(text, shown, tokens(text), len(records) - len(taken), warnings)
 
 

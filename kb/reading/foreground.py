@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kb.i18n import Message, msg
 from kb.kinds import BY_NAME
 from kb.reading import rank
 from kb.reading.quoting import PATH_LIMIT, TITLE_LIMIT, quoted, told
@@ -15,7 +16,6 @@ from kb.reading.relevance import said_in
 from kb.record import Record
 from kb.text import tokens
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 MOST = 5
 """So many related records are loaded (SMAN: topK)."""
@@ -58,14 +58,14 @@ class Loaded(NamedTuple):
 class Summary(NamedTuple):
     """What is printed of what was loaded."""
 
-    parts: tuple[Said, ...]
+    parts: tuple[Message, ...]
     """The paragraphs, in order."""
-    omitted: tuple[Said, ...] = ()
+    omitted: tuple[Message, ...] = ()
     """What had no room, one sentence for each sort of thing."""
 
-    def in_language(self, language: str) -> str:
+    def translate(self, language: str) -> str:
         """Return the text in *language*."""
-        return "\n\n".join(part.in_language(language) for part in self.parts)
+        return "\n\n".join(part.translate(language) for part in self.parts)
 
 
 def shares(hits: Sequence[Hit], query: str) -> list[float]:
@@ -116,37 +116,37 @@ def summary(loaded: Loaded, budget: int) -> Summary:
     return Summary((*([behind] if behind else ()), *parts), tuple(_omitted(loaded, kept, behind, backgrounds)))
 
 
-def _fits(parts: Sequence[Said], budget: int) -> bool:
+def _fits(parts: Sequence[Message], budget: int) -> bool:
     """Return whether *parts* as they are printed, in the longer of the two languages, have *budget* tokens at most."""
     text = Summary(tuple(parts))
-    return max(tokens(text.in_language(language) + "\n") for language in ("en", "zh")) <= budget
+    return max(tokens(text.translate(language) + "\n") for language in ("en", "zh")) <= budget
 
 
 def _omitted(
-    loaded: Loaded, kept: Sequence[_Entry], behind: Said | None, backgrounds: Sequence[Said]
-) -> Iterator[Said]:
+    loaded: Loaded, kept: Sequence[_Entry], behind: Message | None, backgrounds: Sequence[Message]
+) -> Iterator[Message]:
     """Yield what of *loaded* had no room beside the entries *kept* and the background *behind*."""
     if left := len(loaded.answers) - len(kept):
-        yield say("records that had no room: {n}", n=left)
+        yield msg("records that had no room: {n}", n=left)
     if any(entry.answer < _ANSWER for entry in kept):
-        yield say("the answer is shortened; whole: kb show {id}", id=kept[0].one.record.id)
+        yield msg("the answer is shortened; whole: kb show {id}", id=kept[0].one.record.id)
     if behind is not backgrounds[0]:
-        yield say("the project's background had no room")
+        yield msg("the project's background had no room")
 
 
-def _backgrounds(loaded: Loaded) -> list[Said]:
+def _backgrounds(loaded: Loaded) -> list[Message]:
     """Return the project's background, whole and with less and less in it."""
     stack, domains = ", ".join(loaded.stack), ", ".join(loaded.domains)
     return [_background(quoted(stack, most), quoted(domains, most)) for most in (400, 100, 0)]
 
 
-def _background(stack: str, domains: str) -> Said:
-    return say(
+def _background(stack: str, domains: str) -> Message:
+    return msg(
         "## Project background\n- Tech stack: {stack}\n- Domain: {domains}", stack=stack or "–", domains=domains or "–"
     )
 
 
-def _rendered(kept: Sequence[_Entry]) -> list[Said]:
+def _rendered(kept: Sequence[_Entry]) -> list[Message]:
     """Return the paragraphs for the answers *kept*: related records, then domain knowledge."""
     return [
         *_related([entry for entry in kept if entry.one.record.kind != DOMAIN]),
@@ -154,32 +154,32 @@ def _rendered(kept: Sequence[_Entry]) -> list[Said]:
     ]
 
 
-def _related(entries: Sequence[_Entry]) -> list[Said]:
+def _related(entries: Sequence[_Entry]) -> list[Message]:
     rows = [
-        say(
+        msg(
             "### Related {n} (relevance: {percent}%)\nQuestion: {question}\nAnswer: {answer}\nFiles: {files}",
             n=n, percent=round(100 * entry.one.relevance), question=question(entry.one.record, entry.title),
             answer=answer(entry.one.record, entry.answer), files=files(entry.one.record, entry.files),
         )
         for n, entry in enumerate(entries, 1)
     ]  # fmt: skip
-    return [say("## Related records"), *rows] if rows else []
+    return [msg("## Related records"), *rows] if rows else []
 
 
-def _knowledge(entries: Sequence[_Entry]) -> list[Said]:
+def _knowledge(entries: Sequence[_Entry]) -> list[Message]:
     rows = [
-        say("### {domain}\n{summary}\nKey concepts: {concepts}", domain=question(entry.one.record, entry.title),
+        msg("### {domain}\n{summary}\nKey concepts: {concepts}", domain=question(entry.one.record, entry.title),
             summary=answer(entry.one.record, entry.answer),
             concepts="[" + quoted(", ".join(entry.one.record.tags), entry.answer // 2) + "]")
         for entry in entries
     ]  # fmt: skip
-    return [say("## Domain knowledge"), *rows] if rows else []
+    return [msg("## Domain knowledge"), *rows] if rows else []
 
 
-def listed(related: Iterable[Related]) -> list[Said]:
+def listed(related: Iterable[Related]) -> list[Message]:
     """Return *related* as a numbered list."""
     return [
-        say(
+        msg(
             "{n}. [{relevance}] Q: {question}\n   A: {answer}\n   Files: {files}",
             n=n, relevance=f"{one.relevance:.2f}", question=question(one.record), answer=answer(one.record),
             files=files(one.record),

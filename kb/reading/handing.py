@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kb.config import Config
+from kb.i18n import Message
 from kb.reading.frames import EN, ZH, Words
 from kb.reading.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, Told, no_tags, quoted, told
 from kb.record import Record
 from kb.text import tokens
 from kb.values import NamedTuple
-from kb.words import Said
 
 _LISTED = 50
 """Tags, paths and ids of one record that are handed over."""
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     title: str
     date: str
     path: str
-    withheld: Said | None = None
+    withheld: Message | None = None
     """Why its text is not handed on."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kb.config import Config
+from kb.i18n import Message, msg
 from kb.kinds import BY_NAME, Kind
 from kb.patterns import regex
 from kb.reading.budget import fitting, joined
@@ -29,7 +30,6 @@ from kb.reading.quoting import (
 from kb.record import LIVE, Record, Status
 from kb.text import one_line, tokens
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 T1, T2 = "t1", "t2"
 _CALLABLE = regex(r"(?:[\w.-]{1,40}:)?[\w-]{1,40}")
@@ -60,7 +60,7 @@ class Hint(NamedTuple):
     """What an agent is told."""
 
     text: str = ""
-    warnings: tuple[Said, ...] = ()
+    warnings: tuple[Message, ...] = ()
     """What was left out of the text, and why; for the log or stderr, not for the agent."""
     shown: tuple[Record, ...] = ()
 
@@ -106,7 +106,7 @@ _LEAST_ROOM = 12
 
 
 def _hint(
-    entries: Sequence[_Entry], warnings: Sequence[Said], config: Config, moment: str, parts: Sequence[str]
+    entries: Sequence[_Entry], warnings: Sequence[Message], config: Config, moment: str, parts: Sequence[str]
 ) -> Hint:
     words = _words(config)
     few: list[_Entry] = []
@@ -124,12 +124,12 @@ def _hint(
 
     taken = fitting(lines, config.hint_tokens, render)
     if not taken:
-        return Hint("", (*warnings, *more, say("no hint fits {budget} tokens", budget=config.hint_tokens)))
+        return Hint("", (*warnings, *more, msg("no hint fits {budget} tokens", budget=config.hint_tokens)))
     shown = [entry.record for entry in taken]
     return Hint(render(taken), (*warnings, *more), tuple(r for n, r in enumerate(shown) if r not in shown[:n]))
 
 
-def _lined(entries: Sequence[_Entry], words: Words, among: Sequence[Record] = ()) -> tuple[list[_Entry], list[Said]]:
+def _lined(entries: Sequence[_Entry], words: Words, among: Sequence[Record] = ()) -> tuple[list[_Entry], list[Message]]:
     """Return *entries* with their lines, and what to warn of; of what speaks to an agent only the name is said.
 
     *among*: the records that may stand beside them, where those are more.
@@ -280,7 +280,7 @@ def start_context(
 
     rows = [_Entry("compact", Record("", "", ""), row) for row in _rows(compact)]
     taken = fitting(rows, config.start_tokens, render)
-    warnings: list[Said] = []
+    warnings: list[Message] = []
     live = [record for record in records if record.status in LIVE]
     for first in range(0, len(live), _AT_ONCE):
         if tokens(render(taken)) > config.start_tokens - _LEAST_ROOM:
@@ -292,7 +292,7 @@ def start_context(
         taken = fitting(lines, config.start_tokens, render, taken)
         warnings += (*held_back, *more)
     if not taken and not fitting([None], config.start_tokens, lambda _: render([])):
-        return Hint("", (*warnings, say("no hint fits {budget} tokens", budget=config.start_tokens)))
+        return Hint("", (*warnings, msg("no hint fits {budget} tokens", budget=config.start_tokens)))
     return Hint(render(taken), tuple(warnings), tuple(e.record for e in taken if e.part == "always"))
 
 

@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.record import Record
 from kb.text import clip, first_sentence, one_line
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 TITLE_LIMIT = 80
 """Characters of a title in a list."""
@@ -99,15 +99,15 @@ def _unlisted(text: str) -> str:
     return next((row for row in rows if row), "")
 
 
-def allowed(records: Iterable[Record]) -> tuple[list[Record], list[Said]]:
+def allowed(records: Iterable[Record]) -> tuple[list[Record], list[Message]]:
     """Return the records a hint may name, and a warning for each whose text states a conclusion."""
     kept, warnings = [], []
     for record in records:
         if concludes(" ".join((record.title, *record.tags))):
-            warnings.append(say("{id} is left out of the hint: its title states a conclusion", id=record.id))
+            warnings.append(msg("{id} is left out of the hint: its title states a conclusion", id=record.id))
             continue
         if any(concludes(section.text) for section in record.sections):
-            warnings.append(say("{id} states a conclusion; the hint does not repeat it", id=record.id))
+            warnings.append(msg("{id} states a conclusion; the hint does not repeat it", id=record.id))
         kept.append(record)
     return kept, warnings
 
@@ -118,7 +118,7 @@ class Told(NamedTuple):
     original: Record
     record: Record
     """The same; without its text where that speaks to an agent."""
-    warning: Said | None = None
+    warning: Message | None = None
     """Why the text is not handed on."""
 
 
@@ -131,7 +131,7 @@ def told(record: Record, untitled: str) -> Told:
     order = title or instruction("\n".join(texts))
     if order is None:
         return Told(record, record)
-    warning = say(
+    warning = msg(
         "{id} {problem}: “{words}”; only its name is handed on",
         id=quoted(record.id, NAME_LIMIT), problem=order.problem, words=quoted(order.words, CELL_LIMIT),
     )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.text import FIRST_CJK, folded, ranked_terms
 from kb.values import NamedTuple
-from kb.words import say
 
 MAX_GROUPS = 5000
 _GROUP = regex(r"-\s*\[(.*)\]")
@@ -33,7 +33,7 @@ def read(text: str, path: str) -> list[Group]:
         words = [" ".join(word.split()) for word in words if word.strip()]
         if len(words) < 2 or len(groups) == MAX_GROUPS:
             raise BadInput(
-                say("this is no group of synonyms"), path=path, line=number, hint=say("write: - [缓存, cache, caching]")
+                msg("this is no group of synonyms"), path=path, line=number, hint=msg("write: - [缓存, cache, caching]")
             )
         groups.append(Group(tuple(words)))
     return groups

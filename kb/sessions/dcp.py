@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -97,7 +97,7 @@ ALSO: Mapping[str, str] = {
 }
 """Other places where a key may stand, as older files have it."""
 _BY_PATH = {key.path: key for key in KEYS}
-_SEE = say("every key with its meaning: kb prune config")
+_SEE = msg("every key with its meaning: kb prune config")
 
 
 def settings_of(values: Mapping[str, Any], source: str = "", path: str = FILE) -> Dcp:
@@ -105,15 +105,15 @@ def settings_of(values: Mapping[str, Any], source: str = "", path: str = FILE) -
     tree = values.get("dcp", {}) if set(values) <= {"dcp"} else values
     given: dict[str, Any] = {}
     if tree is not None and not isinstance(tree, dict):
-        raise _bad(say("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",), source, path)
+        raise _bad(msg("{key} must hold keys, not {value}", key="dcp", value=repr(tree)), ("dcp",), source, path)
     for parts, value in _leaves(tree or {}, source, path):
         name = ".".join(parts)
         key = _BY_PATH[ALSO.get(name, name)]
         if key.field in given:
-            raise _bad(say("{key} is given twice", key=key.path), parts, source, path)
+            raise _bad(msg("{key} is given twice", key=key.path), parts, source, path)
         if not _fits(value, getattr(Dcp(), key.field), key):
             wanted = _wanted(getattr(Dcp(), key.field), key)
-            problem = say("{key} must be {wanted}, not {value}", key=name, wanted=wanted, value=repr(value))
+            problem = msg("{key} must be {wanted}, not {value}", key=name, wanted=wanted, value=repr(value))
             raise _bad(problem, parts, source, path)
         given[key.field] = tuple(value) if isinstance(value, list) else value
     return Dcp(**given)
@@ -151,13 +151,13 @@ def _leaves(
         elif isinstance(value, dict) and any(one.startswith(place + ".") for one in known):
             found += _leaves(value, source, path, parts)
         else:
-            raise _bad(say("there is no key {key}", key=place), parts, source, path, _near(place, known))
+            raise _bad(msg("there is no key {key}", key=place), parts, source, path, _near(place, known))
     return found
 
 
-def _near(place: str, known: Sequence[str]) -> Said:
+def _near(place: str, known: Sequence[str]) -> Message:
     near = difflib.get_close_matches(place, known, 1)
-    return say("did you mean {key}? every key: kb prune config", key=near[0]) if near else _SEE
+    return msg("did you mean {key}? every key: kb prune config", key=near[0]) if near else _SEE
 
 
 def _fits(value: Any, default: Any, key: Key) -> bool:
@@ -172,19 +172,19 @@ def _fits(value: Any, default: Any, key: Key) -> bool:
     return isinstance(value, number) and 0 <= value <= key.most
 
 
-def _wanted(default: Any, key: Key) -> Said:
+def _wanted(default: Any, key: Key) -> Message:
     if isinstance(default, tuple):
         among = ", ".join(key.choices)
-        return say("a list out of {words}", words=among) if among else say("a list of words")
+        return msg("a list out of {words}", words=among) if among else msg("a list of words")
     if isinstance(default, bool):
-        return say("true or false")
+        return msg("true or false")
     if isinstance(default, str):
-        return say("one of {words}", words=", ".join(key.choices))
+        return msg("one of {words}", words=", ".join(key.choices))
     most = f"{key.most:g}" if key.most < 10 else str(int(key.most))
-    return say("a number from {least} to {most}", least=0, most=most)
+    return msg("a number from {least} to {most}", least=0, most=most)
 
 
-def _bad(problem: Said, parts: Sequence[str], source: str, path: str, hint: Said = _SEE) -> BadDcp:
+def _bad(problem: Message, parts: Sequence[str], source: str, path: str, hint: Message = _SEE) -> BadDcp:
     return BadDcp(problem, path=path, line=line_of(parts, source), hint=hint)
 
 

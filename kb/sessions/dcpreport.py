@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from kb.i18n import Message, msg
 from kb.sessions.prune import Plan
 from kb.sessions.strategies import (
     ANCHORS,
@@ -20,7 +21,6 @@ from kb.sessions.strategies import (
 )
 from kb.sessions.usage import band
 from kb.text import one_line
-from kb.words import Said, say
 
 FILE = "dcp-report.md"
 NAMES = {
@@ -36,71 +36,71 @@ _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
 """What a token costs that is cached anew, and one that is read from the cache, beside one without a cache."""
 
 
-def report(plan: Plan, *, when: str, trigger: Said, protected_turns: int, language: str) -> str:
+def report(plan: Plan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
     """Return the report of *plan* in markdown. *when* is a time for people, *trigger* what called for it."""
 
-    def words(said: Said) -> str:
-        return said.in_language(language)
+    def words(said: Message) -> str:
+        return said.translate(language)
 
-    head = [words(say("## DCP report")), ""]
-    head += [words(say("**Time**: {when}", when=when)), words(say("**Trigger**: {trigger}", trigger=trigger)), ""]
+    head = [words(msg("## DCP report")), ""]
+    head += [words(msg("**Time**: {when}", when=when)), words(msg("**Trigger**: {trigger}", trigger=trigger)), ""]
     if plan.idle:
-        head += [words(say("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
-    rows = [*_table(plan.cuts, language), "", words(say("### Protected"))]
+        head += [words(msg("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
+    rows = [*_table(plan.cuts, language), "", words(msg("### Protected"))]
     rows += [f"- {words(said)}" for said in _protected(plan, protected_turns)]
-    rows += ["", words(say("### After pruning"))]
+    rows += ["", words(msg("### After pruning"))]
     rows += [f"- {words(said)}" for said in _after(plan)]
     return "\n".join([*head, *rows]) + "\n"
 
 
 def _table(cuts: Sequence[Cut], language: str) -> Iterator[str]:
-    yield say("### What was pruned").in_language(language)
-    heads = (say("strategy"), say("pruned"), say("tokens saved"))
-    yield "| " + " | ".join(head.in_language(language) for head in heads) + " |"
+    yield msg("### What was pruned").translate(language)
+    heads = (msg("strategy"), msg("pruned"), msg("tokens saved"))
+    yield "| " + " | ".join(head.translate(language) for head in heads) + " |"
     yield "|------|--------|-------------|"
     for name in STRATEGIES:
         own = [cut for cut in cuts if cut.strategy == name]
         if own or name != DISCARD:
-            yield f"| {NAMES[name]} | {_told(name, own).in_language(language)} | ~{_saved(own):,} |"
-    total = say("{count} in all", count=len(cuts)).in_language(language)
-    yield f"| **{say('total').in_language(language)}** | **{total}** | **~{_saved(cuts):,}** |"
+            yield f"| {NAMES[name]} | {_told(name, own).translate(language)} | ~{_saved(own):,} |"
+    total = msg("{count} in all", count=len(cuts)).translate(language)
+    yield f"| **{msg('total').translate(language)}** | **{total}** | **~{_saved(cuts):,}** |"
 
 
 def _saved(cuts: Sequence[Cut]) -> int:
     return sum(cut.saved for cut in cuts)
 
 
-def _told(strategy: str, cuts: Sequence[Cut]) -> Said:
+def _told(strategy: str, cuts: Sequence[Cut]) -> Message:
     count = len(cuts)
     if strategy == DEDUP:
         held = sum(cut.why == "covered" for cut in cuts)
         if held:
-            return say("{count} repeated reads, {held} held by newer ones", count=count - held, held=held)
-        return say("{count} repeated reads", count=count)
+            return msg("{count} repeated reads, {held} held by newer ones", count=count - held, held=held)
+        return msg("{count} repeated reads", count=count)
     if strategy == SUPERSEDE:
-        return say("{count} outdated writes", count=count)
+        return msg("{count} outdated writes", count=count)
     if strategy == ERRORS:
-        return say("{count} failed calls", count=count)
+        return msg("{count} failed calls", count=count)
     if strategy == TRUNCATE:
-        return say("{count} long outputs", count=count)
-    return say("{count} dropped", count=count)
+        return msg("{count} long outputs", count=count)
+    return msg("{count} dropped", count=count)
 
 
-def _protected(plan: Plan, turns: int) -> Iterator[Said]:
+def _protected(plan: Plan, turns: int) -> Iterator[Message]:
     if plan.anchors:
-        yield say("anchors {ids}: protected", ids=folded(plan.anchors))
+        yield msg("anchors {ids}: protected", ids=folded(plan.anchors))
     else:
-        yield say("anchors: none is cited")
-    yield say("the last {turns} turns: protected", turns=turns)
+        yield msg("anchors: none is cited")
+    yield msg("the last {turns} turns: protected", turns=turns)
     if plan.protected:
         names = [one_line(path.replace("\\", "/").rpartition("/")[2]) for path in plan.protected]
         shown = ", ".join(dict.fromkeys(names[:_FEW])) + (f" … ({len(names)})" if len(names) > _FEW else "")
         share = round(100 * plan.protected_tokens / max(plan.tool_tokens, 1))
-        yield say("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
+        yield msg("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
     for by, said in (
-        (TURNS, say("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, TURNS))),
-        (ANCHORS, say("citations kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, ANCHORS))),
-        (PATTERNS, say("file names kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, PATTERNS))),
+        (TURNS, msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, TURNS))),
+        (ANCHORS, msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, ANCHORS))),
+        (PATTERNS, msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, PATTERNS))),
     ):
         if any(kept.by == by for kept in plan.kept):
             yield said
@@ -111,19 +111,19 @@ def _held(plan: Plan, by: str) -> dict[str, object]:
     return {"count": len(own), "tokens": f"{sum(kept.tokens for kept in own):,}"}
 
 
-def _after(plan: Plan) -> Iterator[Said]:
+def _after(plan: Plan) -> Iterator[Message]:
     if plan.usage.tokens or plan.usage.given >= 0:
         before, after = round(plan.usage.percent), round(plan.percent_after)
-        yield say("context in use: {before}% → {after}%", before=before, after=after)
+        yield msg("context in use: {before}% → {after}%", before=before, after=after)
         if plan.saved > plan.in_context:
             gone = f"{plan.saved - plan.in_context:,}"
-            yield say("~{tokens} of the saved tokens were compacted away before", tokens=gone)
+            yield msg("~{tokens} of the saved tokens were compacted away before", tokens=gone)
     else:
-        yield say("context in use: the transcript does not say")
+        yield msg("context in use: the transcript does not say")
     if band(plan.percent_after).name == "archive":
-        yield say("still above 95%: archive the session and go on in a new one")
+        yield msg("still above 95%: archive the session and go on in a new one")
     else:
-        yield say("you can work on")
+        yield msg("you can work on")
 
 
 def folded(ids: Sequence[str]) -> str:
@@ -145,25 +145,25 @@ def folded(ids: Sequence[str]) -> str:
 
 def explained(plan: Plan, language: str) -> str:
     """Return every cut and every protection on a line of its own, and whether it is worth the lost cache."""
-    rows: list[Said] = [plan.idle] if plan.idle else []
+    rows: list[Message] = [plan.idle] if plan.idle else []
     for cut in plan.cuts:
-        rows.append(say("line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens",
+        rows.append(msg("line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens",
                         line=cut.place.line, turn=cut.step, strategy=NAMES[cut.strategy], what=one_line(cut.what),
                         before=f"{cut.removed:,}", after=f"{cut.left:,}"))  # fmt: skip
     for kept in plan.kept:
-        by = {TURNS: say("the last turns"), ANCHORS: say("a citation"), PATTERNS: say("the file's name")}[kept.by]
-        rows.append(say("turn {turn}: kept by {by}: {what}: ~{tokens} tokens",
+        by = {TURNS: msg("the last turns"), ANCHORS: msg("a citation"), PATTERNS: msg("the file's name")}[kept.by]
+        rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens",
                         turn=kept.step, by=by, what=one_line(kept.what), tokens=f"{kept.tokens:,}"))  # fmt: skip
     if plan.cuts and plan.usage.tokens:
         rows.append(_worth(plan))
-    return "\n".join(row.in_language(language) for row in rows)
+    return "\n".join(row.translate(language) for row in rows)
 
 
-def _worth(plan: Plan) -> Said:
+def _worth(plan: Plan) -> Message:
     """Say after how many turns the saving outweighs that what stands below the first change is cached anew."""
     if not plan.in_context:
-        return say("no token is saved in the running context: what was cut is compacted away")
+        return msg("no token is saved in the running context: what was cut is compacted away")
     behind = max(plan.usage.tokens - plan.in_context, 0)
     turns = -(-behind * (_WRITE_PRICE - _READ_PRICE) // (plan.in_context * _READ_PRICE))
-    return say("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all",
+    return msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all",
                behind=f"{behind:,}", turns=int(turns))  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kb.i18n import Message, msg
 from kb.sessions.calls import Call, History, Spoken
 from kb.sessions.dcp import ANSWERS, Dcp
 from kb.sessions.prose import sentences
@@ -15,14 +16,13 @@ from kb.sessions.strategies import DISCARD, DROPPED, Cut, Guards, told
 from kb.sessions.wording import alternative, is_idle, reasoned, states_a_choice
 from kb.text import first_sentence, normalise, tokens
 from kb.values import NamedTuple
-from kb.words import Said, say
 
-SEARCH, ERROR, DISCUSSION, CONFIRMATION = say("search"), say("error"), say("discussion"), say("confirmation")
+SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("discussion"), msg("confirmation")
 FOUND, MENDED, DECIDED, SAID_AGAIN = (
-    say("what it looked for was read"), say("was mended"), say("was decided"), say("is said again below")
+    msg("what it looked for was read"), msg("was mended"), msg("was decided"), msg("is said again below")
 )  # fmt: skip
-ANCHOR_FIRST = say("⚠️ make an anchor")
-SAFE = say("✅")
+ANCHOR_FIRST = msg("⚠️ make an anchor")
+SAFE = msg("✅")
 _SEARCHES = frozenset({"Grep", "Glob", "LS", "WebSearch"})
 _LEAST = 20
 """Estimated tokens below which dropping something is not worth a row."""
@@ -37,8 +37,8 @@ class Proposal(NamedTuple):
     """1-based place in the table."""
     step: int
     what: str
-    kind: Said
-    reason: Said
+    kind: Message
+    reason: Message
     is_safe: bool
     cut: Cut
 
@@ -57,17 +57,17 @@ def proposals(session: History, settings: Dcp) -> list[Proposal]:
 
 def table(found: Sequence[Proposal], language: str) -> str:
     """Return *found* as a table in markdown: 内容/类型/丢弃原因/安全?."""
-    head = [say("content"), say("kind"), say("why it may go"), say("safe?")]
-    rows = [[word.in_language(language) for word in head], ["------"] * len(head)]
+    head = [msg("content"), msg("kind"), msg("why it may go"), msg("safe?")]
+    rows = [[word.translate(language) for word in head], ["------"] * len(head)]
     for one in found:
-        what = say("{number}. turn {turn}: {what}", number=one.number, turn=one.step, what=one.what)
+        what = msg("{number}. turn {turn}: {what}", number=one.number, turn=one.step, what=one.what)
         verdict = SAFE if one.is_safe else ANCHOR_FIRST
         cells = (what, one.kind, one.reason, verdict)
-        rows.append([cell.in_language(language).replace("|", "\\|").replace("\n", " ") for cell in cells])
+        rows.append([cell.translate(language).replace("|", "\\|").replace("\n", " ") for cell in cells])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
-def _of_call(call: Call, kind: Said, reason: Said, guards: Guards) -> Iterator[Proposal]:
+def _of_call(call: Call, kind: Message, reason: Message, guards: Guards) -> Iterator[Proposal]:
     size = tokens(call.output)
     if size < _LEAST or not call.is_text or call.is_pruned or guards.is_recent(guards.age(call)):
         return
@@ -147,7 +147,7 @@ def _is_out(spoken: Spoken, guards: Guards) -> bool:
     )
 
 
-def _of_text(spoken: Spoken, kind: Said, reason: Said, *, is_safe: bool) -> Proposal:
+def _of_text(spoken: Spoken, kind: Message, reason: Message, *, is_safe: bool) -> Proposal:
     what = first_sentence(spoken.text, 60)
     size = tokens(spoken.text)
     cut = Cut(DISCARD, spoken.place, "text", DROPPED, spoken.step, what, size, tokens(DROPPED))

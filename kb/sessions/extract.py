@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 
 from kb.candidate import AREAS
+from kb.i18n import Message
 from kb.patterns import regex
 from kb.record import Candidate, Evidence
 from kb.sessions.markers import marked, unreadable
 from kb.sessions.pitfalls import pitfalls
 from kb.sessions.prose import Piece, outside_code, paths, pieces, plain, relative, sentences, without_code
-from kb.sessions.transcript import AGENT, HUMAN, Message, Transcript, said
+from kb.sessions.transcript import AGENT, HUMAN, Transcript, TranscriptMessage, said
 from kb.sessions.wording import (
     alternative,
     is_general,
@@ -29,7 +30,6 @@ from kb.sessions.wording import (
 )
 from kb.text import clip, count, count_characters, normalise
 from kb.values import NamedTuple
-from kb.words import Said
 
 REASONED = 0.7
 """Confidence of a sentence that says what was decided and why."""
@@ -72,7 +72,7 @@ _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 class _Place(NamedTuple):
     """Where a sentence stands."""
 
-    message: Message
+    message: TranscriptMessage
     piece: Piece
     evidence: Evidence
 
@@ -96,7 +96,7 @@ def candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
     return [_completed(candidate, transcript) for _, candidate in sorted(unique.values(), key=lambda pair: pair[0])]
 
 
-def broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Said | str]]:
+def broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
     """Return line and reason of every ```kb block behind *after_line* that is no candidate."""
     return [
         (message.line, reason)
@@ -107,7 +107,7 @@ def broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int
     ]
 
 
-def _from_message(message: Message, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+def _from_message(message: TranscriptMessage, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
     evidence = Evidence("", transcript.session_id, message.line, message.time)
     for text in said(message):
         parts = pieces(text)
@@ -123,7 +123,7 @@ def _from_message(message: Message, transcript: Transcript, known: frozenset[str
                 yield from _from_piece(_Place(message, piece, evidence), transcript, known)
 
 
-def _is_wanted(candidate: Candidate, message: Message) -> bool:
+def _is_wanted(candidate: Candidate, message: TranscriptMessage) -> bool:
     """Tell whether a person marked the line in their own words: then they want it kept."""
     own = message.origin == HUMAN and all(len(text) <= _PASTED for text in said(message))
     return own and candidate.affects_future is None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL, NORMAL_LEAST, NORMAL_LIMIT
 from kb.text import count
 from kb.values import NamedTuple
-from kb.words import Said, say
 
 TITLES = {
     COMPACT: ("## 🔸 缩形态上下文", "## 🔸 Compact context"),
@@ -41,7 +41,7 @@ class Trouble(NamedTuple):
     """What is wrong with a form, and where."""
 
     line: int
-    said: Said
+    said: Message
     is_warning: bool = False
 
 
@@ -56,7 +56,7 @@ def troubles(text: str) -> tuple[str, list[Trouble]]:
             found += _references(rows, starts[0], end) if form != EXPANDED else []
             return form, sorted(found, key=lambda one: one.line)
     return "", [
-        Trouble(1, say("none of the titles stands here: {titles}", titles=", ".join(map(" / ".join, TITLES.values()))))
+        Trouble(1, msg("none of the titles stands here: {titles}", titles=", ".join(map(" / ".join, TITLES.values()))))
     ]
 
 
@@ -67,27 +67,27 @@ def _sections(form: str, rows: Sequence[str], start: int, end: int) -> Iterator[
         heading = spoken[speech]
         places = [number for number in range(start, end) if rows[number].startswith(spoken)]
         if not places:
-            yield Trouble(last + 1, say("the section {heading} is missing", heading=heading))
+            yield Trouble(last + 1, msg("the section {heading} is missing", heading=heading))
             continue
         if len(places) > 1:
-            yield Trouble(places[1] + 1, say("the section {heading} stands here twice", heading=heading))
+            yield Trouble(places[1] + 1, msg("the section {heading} stands here twice", heading=heading))
         if places[0] < last:
-            yield Trouble(places[0] + 1, say("the section {heading} is out of order", heading=heading))
+            yield Trouble(places[0] + 1, msg("the section {heading} is out of order", heading=heading))
         last = max(last, places[0])
     for words in BULLETS[form]:
         if not any(rows[number].replace("：", ":").startswith(words) for number in range(start, end)):
-            yield Trouble(start + 1, say("the line {words} is missing", words=words[speech]))
+            yield Trouble(start + 1, msg("the line {words} is missing", words=words[speech]))
     if form == COMPACT and any(row.strip() in ("【任务】", "【Task】") for row in rows[start:end]):
-        yield Trouble(start + 1, say("the task is empty"))
+        yield Trouble(start + 1, msg("the task is empty"))
 
 
 def _size(form: str, rows: Sequence[str], start: int) -> Iterator[Trouble]:
     size = count("\n".join(rows))
     if form == COMPACT and size > LIMIT:
-        yield Trouble(start + 1, say("the compact form has {size} words; it must have fewer than {most}",
+        yield Trouble(start + 1, msg("the compact form has {size} words; it must have fewer than {most}",
                                      size=size, most=LIMIT + 1))  # fmt: skip
     if form == NORMAL and not NORMAL_LEAST <= size <= NORMAL_LIMIT:
-        problem = say("the normal form has {size} words; it should have {least} to {most}",
+        problem = msg("the normal form has {size} words; it should have {least} to {most}",
                       size=size, least=NORMAL_LEAST, most=NORMAL_LIMIT)  # fmt: skip
         yield Trouble(start + 1, problem, is_warning=size < NORMAL_LEAST)
 
@@ -96,10 +96,10 @@ def _references(rows: Sequence[str], start: int, end: int) -> Iterator[Trouble]:
     for number in range(start, end):
         for match in _REFERENCE.finditer(rows[number]):
             if len(match.group(2)) < 3:
-                yield Trouble(number + 1, say("{reference} is no id: it has three digits or more",
+                yield Trouble(number + 1, msg("{reference} is no id: it has three digits or more",
                                               reference=match.group()))  # fmt: skip
         typed = _TYPED.match(rows[number])
         letters = [match.group(1) for match in _REFERENCE.finditer(typed.group(2))] if typed else []
         if typed and letters and TYPES[typed.group(1)] not in letters:
-            yield Trouble(number + 1, say("{type} names an anchor whose id begins with {letter}",
+            yield Trouble(number + 1, msg("{type} names an anchor whose id begins with {letter}",
                                           type=typed.group(1), letter=TYPES[typed.group(1)]))  # fmt: skip

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from kb.candidate import SCHEMA, candidates
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.record import Candidate, Evidence
-from kb.sessions.transcript import Message, Transcript, said
+from kb.sessions.transcript import Transcript, TranscriptMessage, said
 from kb.text import count
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -78,7 +78,7 @@ def checked(answer: object, transcript: Transcript) -> list[Candidate]:
     if isinstance(items, dict):
         items = [items]
     if not isinstance(items, list):
-        raise BadInput(say("the answer of KB_LLM_CMD has no list of candidates"))
+        raise BadInput(msg("the answer of KB_LLM_CMD has no list of candidates"))
     found: list[Candidate] = []
     problem: BadInput | None = None
     for number, item in enumerate(items):
@@ -111,7 +111,9 @@ def _located(evidence: Evidence, transcript: Transcript) -> Evidence | None:
     if count(evidence.quote) < _SHORTEST_QUOTE:
         return None
     ordered = sorted(transcript.messages, key=lambda message: message.line != evidence.line)
-    place: Message | None = next((m for m in ordered if any(evidence.quote in text for text in said(m))), None)
+    place: TranscriptMessage | None = next(
+        (m for m in ordered if any(evidence.quote in text for text in said(m))), None
+    )
     return Evidence(evidence.quote, transcript.session_id, place.line, place.time) if place else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from kb.candidate import candidates
 from kb.errors import BadInput
+from kb.i18n import Message
 from kb.kinds import ADR_SECTIONS, BY_PREFIX, section_named
 from kb.patterns import regex
 from kb.record import Candidate, Evidence
@@ -15,7 +16,6 @@ from kb.sessions.prose import Piece, pieces, plain
 from kb.sessions.wording import alternative, reasoned
 from kb.text import clip, count, first_sentence
 from kb.values import NamedTuple
-from kb.words import Said
 
 MARKED = 0.9
 """Confidence of a candidate that somebody marked as one."""
@@ -94,7 +94,7 @@ def marked(text: str, parts: list[Piece], evidence: Evidence) -> Iterator[Marked
     yield from _finished(block, text, evidence)
 
 
-def unreadable(text: str) -> Iterator[Said | str]:
+def unreadable(text: str) -> Iterator[Message | str]:
     """Yield why a ```kb block in *text* is no candidate."""
     for piece in pieces(text):
         if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":

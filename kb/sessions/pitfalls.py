@@ -15,7 +15,7 @@ from itertools import pairwise
 from kb.patterns import regex
 from kb.record import Candidate, Evidence
 from kb.sessions.prose import outside_code, paths, pieces, plain, relative, sentences, without_code
-from kb.sessions.transcript import AGENT, Message, ToolCall, ToolResult, Transcript, said
+from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, said
 from kb.sessions.wording import is_idle, is_question
 from kb.text import clip, count
 from kb.values import NamedTuple
@@ -100,7 +100,7 @@ class _Run(NamedTuple):
 class _Cause(NamedTuple):
     """What the agent said about a failure."""
 
-    message: Message
+    message: TranscriptMessage
     quote: str
     title: str
     remedy: str
@@ -125,7 +125,7 @@ def pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
                 yield proof.result.line, _candidate(transcript, failed, cause, proof, edited)
 
 
-def _between(messages: tuple[Message, ...], after: int, before: int) -> tuple[Message, ...]:
+def _between(messages: tuple[TranscriptMessage, ...], after: int, before: int) -> tuple[TranscriptMessage, ...]:
     first = bisect_right(messages, after, key=lambda message: message.line)
     return messages[first : bisect_left(messages, before, key=lambda message: message.line)]
 
@@ -166,7 +166,7 @@ def _started(words: list[str]) -> list[str]:
     return words
 
 
-def _runs(messages: tuple[Message, ...]) -> list[_Run]:
+def _runs(messages: tuple[TranscriptMessage, ...]) -> list[_Run]:
     results = {result.id: result for message in messages for result in message.results}
     runs = []
     for call in (call for message in messages for call in message.calls):
@@ -215,7 +215,7 @@ def _telling(text: str) -> list[str]:
     return [row for row in rows if _ERROR_LINE.search(row) and not _is_tally(row)]
 
 
-def _cause(messages: tuple[Message, ...]) -> _Cause | None:
+def _cause(messages: tuple[TranscriptMessage, ...]) -> _Cause | None:
     """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
     found = [
         cause
@@ -230,7 +230,7 @@ def _cause(messages: tuple[Message, ...]) -> _Cause | None:
     return outright[-1] if outright else found[-1] if found else None
 
 
-def _explanations(message: Message, text: str) -> Iterator[_Cause]:
+def _explanations(message: TranscriptMessage, text: str) -> Iterator[_Cause]:
     rows = list(sentences(text))
     for number, row in enumerate(rows):
         if len(row) > _LONGEST:
@@ -297,7 +297,7 @@ def _main_error(text: str) -> str:
     return clip((_telling(text) or rows or [""])[0], 200)
 
 
-def _edited(messages: list[Message], cwd: str) -> tuple[str, ...]:
+def _edited(messages: list[TranscriptMessage], cwd: str) -> tuple[str, ...]:
     """Return the files below *cwd* that were edited in *messages*, relative to it."""
     found = (relative(_path(call.input), cwd) for m in messages for call in m.calls if call.name in _EDITORS)
     return tuple(dict.fromkeys(path for path in found if path and not path.startswith("/")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kb.i18n import Message, msg
 from kb.sessions.calls import History, blocks, history, message_of, record_of
 from kb.sessions.dcp import Dcp
 from kb.sessions.strategies import (
@@ -26,7 +27,6 @@ from kb.sessions.strategies import (
 )
 from kb.sessions.usage import Usage
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
     cuts: tuple[Cut, ...] = ()
     kept: tuple[Kept, ...] = ()
-    idle: Said | None = None
+    idle: Message | None = None
     """Why nothing is done at all."""
     turns: int = 0
     usage: Usage = Usage()
@@ -86,13 +86,13 @@ def plan(session: History, settings: Dcp, usage: Usage, *, only: Sequence[str] =
     )  # fmt: skip
 
 
-def _idle(settings: Dcp, turns: int, calls: int) -> Said | None:
+def _idle(settings: Dcp, turns: int, calls: int) -> Message | None:
     if not settings.enabled:
-        return say("pruning is switched off: dcp.enabled")
+        return msg("pruning is switched off: dcp.enabled")
     if turns < settings.min_turns:
-        return say("the session has {turns} turns; below {least} the lost cache costs more than it saves",
+        return msg("the session has {turns} turns; below {least} the lost cache costs more than it saves",
                    turns=turns, least=settings.min_turns)  # fmt: skip
-    return None if calls else say("the session has no tool calls")
+    return None if calls else msg("the session has no tool calls")
 
 
 def _automatic(session: History, settings: Dcp, guards: Guards, usage: Usage, only: Sequence[str]) -> Iterator[Cut]:

@@ -7,8 +7,8 @@ arithmetic that grows without bound, and few filters.
 from __future__ import annotations
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ def rendered(source: str, values: Mapping[str, Any], path: str) -> str:
     """Return the template *source*, which stands in the file *path*, filled with *values*; raise BadTemplate."""
     from jinja2 import TemplateError, TemplateSyntaxError
 
-    hint = say("mend the template, or remove it to use the built-in one")
+    hint = msg("mend the template, or remove it to use the built-in one")
     try:
         template = _environment().from_string(source)
         parts, size = [], 0
@@ -38,14 +38,14 @@ def rendered(source: str, values: Mapping[str, Any], path: str) -> str:
             parts.append(part)
             size += len(part)
             if size > LONGEST:
-                raise BadTemplate(say("the template writes more than {limit} characters", limit=LONGEST), path=path,
+                raise BadTemplate(msg("the template writes more than {limit} characters", limit=LONGEST), path=path,
                                   hint=hint)  # fmt: skip
         return "".join(parts)
     except TemplateSyntaxError as error:
-        problem = say("the template cannot be read: {problem}", problem=error.message or "")
+        problem = msg("the template cannot be read: {problem}", problem=error.message or "")
         raise BadTemplate(problem, path=path, line=error.lineno, hint=hint) from None
     except (TemplateError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        problem = say("the template cannot be filled: {problem}", problem=error)
+        problem = msg("the template cannot be filled: {problem}", problem=error)
         raise BadTemplate(problem, path=path, line=_line(error), hint=hint) from None
 
 

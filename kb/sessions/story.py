@@ -9,7 +9,17 @@ from itertools import islice
 
 from kb.patterns import regex
 from kb.sessions.prose import plain, relative, sentences
-from kb.sessions.transcript import AGENT, DELEGATED, SUMMARY, Message, ToolCall, ToolResult, Transcript, asked, said
+from kb.sessions.transcript import (
+    AGENT,
+    DELEGATED,
+    SUMMARY,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    TranscriptMessage,
+    asked,
+    said,
+)
 from kb.text import clip, count, has_cjk, one_line, ranked_terms
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -340,7 +350,7 @@ def history(transcript: Transcript) -> list[dict[str, Any]]:
     return [entry for message in transcript.messages for entry in _entries(message, answers)]
 
 
-def _entries(message: Message, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
+def _entries(message: TranscriptMessage, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
     when = message.time[:16].replace("T", " ")
     if (prompt := asked(message)) or message.origin in (DELEGATED, SUMMARY):
         text = prompt or "\n\n".join(message.texts)

@@ -9,10 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from kb.i18n import Message, msg
 from kb.prompts import persons_words, split_element, without_injected
 from kb.sessions import foreign
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -56,7 +56,7 @@ class ToolResult(NamedTuple):
     line: int
 
 
-class Message(NamedTuple):
+class TranscriptMessage(NamedTuple):
     """One user or assistant line."""
 
     line: int
@@ -74,13 +74,13 @@ class Skipped(NamedTuple):
     """A line that could not be read."""
 
     line: int
-    reason: Said
+    reason: Message
 
 
 class Transcript(NamedTuple):
     """What one session's file says."""
 
-    messages: tuple[Message, ...] = ()
+    messages: tuple[TranscriptMessage, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     unknown: Mapping[str, int] = {}
     """How often each record type occurs that this reader does not know."""
@@ -102,7 +102,7 @@ class Transcript(NamedTuple):
 class _Broken(Exception):
     """One line cannot be used; the reason stands in its argument."""
 
-    def __init__(self, reason: Said) -> None:
+    def __init__(self, reason: Message) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -110,7 +110,7 @@ class _Broken(Exception):
 def read(data: bytes, after_line: int = 0) -> Transcript:
     """Return what the lines of *data* behind *after_line* (1-based; 0: all of them) say. Never raises."""
     records, skipped, whole = _found(data, max(after_line, 0))
-    messages: list[Message] = []
+    messages: list[TranscriptMessage] = []
     unknown: dict[str, int] = {}
     unread: dict[str, int] = {}
     for number, record in records:
@@ -148,7 +148,7 @@ def add_answer(transcript: Transcript, answer: str) -> Transcript:
     """
     if not answer.strip() or _ends_with(transcript, answer):
         return transcript
-    added = Message(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
+    added = TranscriptMessage(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
     return transcript._replace(messages=(*transcript.messages, added))
 
 
@@ -160,7 +160,7 @@ def _ends_with(transcript: Transcript, answer: str) -> bool:
     return " ".join(answer.split()) in " ".join(" ".join(texts).split())
 
 
-def asked(message: Message) -> str:
+def asked(message: TranscriptMessage) -> str:
     """Return the words a person typed in *message*, arguments of a slash command included, or ""."""
     if message.origin == HUMAN:
         return "\n".join(said(message)).strip()
@@ -169,7 +169,7 @@ def asked(message: Message) -> str:
     return ""
 
 
-def said(message: Message) -> tuple[str, ...]:
+def said(message: TranscriptMessage) -> tuple[str, ...]:
     """Return the texts in *message* that a person or the agent wrote themselves, without the host's reminders."""
     if message.origin == HUMAN:
         return tuple(persons_words(text) for text in message.texts)
@@ -208,7 +208,7 @@ def _records(data: bytes, after: int, whole: int) -> tuple[list[tuple[int, dict[
             if row.strip():
                 records.append((number, _record(row)))
         except _Broken as broken:
-            reason = say("the last line is not finished yet") if number > whole else broken.reason
+            reason = msg("the last line is not finished yet") if number > whole else broken.reason
             skipped.append(Skipped(number, reason))
     return records, skipped
 
@@ -223,40 +223,40 @@ def _record(row: bytes) -> dict[str, Any]:
         if _SURROGATE.search(row):
             record = _writable(record)
     except UnicodeDecodeError:
-        raise _Broken(say("not valid UTF-8")) from None
+        raise _Broken(msg("not valid UTF-8")) from None
     except (ValueError, RecursionError):
-        raise _Broken(say("not valid JSON")) from None
+        raise _Broken(msg("not valid JSON")) from None
     if not isinstance(record, dict):
-        raise _Broken(say("no JSON object"))
+        raise _Broken(msg("no JSON object"))
     return record
 
 
-def messages_of(record: Mapping[str, Any], number: int) -> Iterator[Message]:
+def messages_of(record: Mapping[str, Any], number: int) -> Iterator[TranscriptMessage]:
     kind, time = record.get("type"), _text(record.get("timestamp"))
     attachment = record.get("attachment")
     if kind == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":
         texts = _texts(attachment.get("prompt"))
         if any(_is_typed(text) for text in texts):
-            yield Message(number, time, "user", HUMAN, texts)
+            yield TranscriptMessage(number, time, "user", HUMAN, texts)
         return
     if kind not in ("user", "assistant"):
         return
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, str | list):
-        raise _Broken(say("a record of type {kind} without a message", kind=kind))
+        raise _Broken(msg("a record of type {kind} without a message", kind=kind))
     texts = _texts(content)
     if kind == "assistant":
         calls = tuple(_calls(content, number))
         if texts or calls:
-            yield Message(number, time, "assistant", AGENT, texts, calls)
+            yield TranscriptMessage(number, time, "assistant", AGENT, texts, calls)
         return
     results = tuple(_results(content, number))
     origin = _origin(record, texts, bool(results))
     if origin == HUMAN:
         texts = tuple(text for text in texts if _is_typed(text))
     if texts or results:
-        yield Message(number, time, "user", origin, texts, (), results)
+        yield TranscriptMessage(number, time, "user", origin, texts, (), results)
 
 
 def _origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:

@@ -7,10 +7,10 @@ import os
 import zlib
 
 from kb.errors import IndexFailed
+from kb.i18n import msg
 from kb.store.rows import SCHEMA, TABLES
 from kb.store.stamps import clone_of
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     import sqlite3
@@ -161,12 +161,12 @@ def _failed(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed
     """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it anew."""
     if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
         _throw_away(connection.path)
-        return IndexFailed(say("the index was damaged and has been thrown away"), hint=say("try again"))
+        return IndexFailed(msg("the index was damaged and has been thrown away"), hint=msg("try again"))
     return _unusable(error)
 
 
 def _unusable(error: sqlite3.Error) -> IndexFailed:
-    return IndexFailed(say("the index cannot be used: {problem}", problem=error), hint=say("run: kb doctor --fix"))
+    return IndexFailed(msg("the index cannot be used: {problem}", problem=error), hint=msg("run: kb doctor --fix"))
 
 
 def _throw_away(path: str) -> None:

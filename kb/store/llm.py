@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import IO, Any
@@ -29,17 +29,17 @@ def ask(command: str, request: dict[str, Any], timeout: float) -> object:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise _failure(say("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
+        raise _failure(msg("KB_LLM_CMD cannot be read: {problem}", problem=error)) from None
     if not words:
-        raise _failure(say("KB_LLM_CMD is empty"))
+        raise _failure(msg("KB_LLM_CMD is empty"))
     try:
         status, output, complaint = _exchange(words, request, time.monotonic() + timeout)
     except TimeoutError:
-        raise _failure(say("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout)) from None
+        raise _failure(msg("KB_LLM_CMD took longer than {seconds} seconds", seconds=timeout)) from None
     except (OSError, ValueError) as error:
-        raise _failure(say("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
+        raise _failure(msg("KB_LLM_CMD cannot be run: {problem}", problem=error)) from None
     if status:
-        raise _failure(say("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
+        raise _failure(msg("KB_LLM_CMD failed with exit code {code}: {problem}", code=status, problem=complaint))
     return _parsed(output)
 
 
@@ -85,14 +85,14 @@ def _output(answers: IO[bytes], deadline: float) -> bytes:
             return bytes(output)
         output += chunk
         if len(output) > MAX_OUTPUT:
-            raise _failure(say("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
+            raise _failure(msg("KB_LLM_CMD printed more than {limit} bytes", limit=MAX_OUTPUT))
 
 
 def _parsed(output: bytes) -> object:
     try:
         return json.loads(output.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise _failure(say("KB_LLM_CMD printed no JSON")) from None
+        raise _failure(msg("KB_LLM_CMD printed no JSON")) from None
 
 
 def _kill(group: int) -> None:
@@ -105,5 +105,5 @@ def _kill(group: int) -> None:
         return
 
 
-def _failure(message: Said) -> KbError:
-    return KbError(message, hint=say("the offline extraction is used instead"))
+def _failure(message: Message) -> KbError:
+    return KbError(message, hint=msg("the offline extraction is used instead"))

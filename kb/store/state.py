@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from kb.errors import Busy, KbError
 from kb.home import state_home
+from kb.i18n import msg
 from kb.jsonbytes import json_bytes
 from kb.store.files import STALE, half_written, harden, remove_folder, sweep, unwaited
 from kb.store.files import write_whole as write_whole
 from kb.store.stamps import clone_of
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -66,8 +66,8 @@ class State:
             found = found or next((entry.path for entry in entries if not _is_plain(entry)), "")
         if found:
             raise KbError(
-                say("{path} is a link or a pipe, and kb keeps nothing there", path=found),
-                hint=say("see what it is, then take it away: rm {path}", path=found),
+                msg("{path} is a link or a pipe, and kb keeps nothing there", path=found),
+                hint=msg("see what it is, then take it away: rm {path}", path=found),
             )
 
     def sweep(self) -> None:
@@ -183,8 +183,8 @@ class State:
             end = time.monotonic() + patience
             while patience and not _taken(file):
                 if time.monotonic() > end:
-                    said = say("another kb is at it in {path}", path=os.path.dirname(self.folder))
-                    raise Busy(said, hint=say("if it waits for a password, answer or end it"))
+                    said = msg("another kb is at it in {path}", path=os.path.dirname(self.folder))
+                    raise Busy(said, hint=msg("if it waits for a password, answer or end it"))
                 time.sleep(0.05)
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from kb.errors import KbError
-from kb.words import say
+from kb.i18n import msg
 
 MAX_LINE = 64_000_000
 """Longest answer in bytes."""
@@ -32,7 +32,7 @@ class Talking:
                 start_new_session=True,
             )
         except (OSError, ValueError, IndexError) as error:
-            raise KbError(say("{variable} cannot be run: {problem}", variable=variable, problem=error)) from None
+            raise KbError(msg("{variable} cannot be run: {problem}", variable=variable, problem=error)) from None
         assert self._process.stdin and self._process.stdout
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
@@ -46,7 +46,7 @@ class Talking:
                 [self._out], [self._in] if rest else [], [], max(until - time.monotonic(), 0)
             )
             if not readable and not writable:
-                raise KbError(say("{variable} took too long", variable=self._variable))
+                raise KbError(msg("{variable} took too long", variable=self._variable))
             try:
                 if writable:
                     rest = rest[os.write(self._in, rest[:65536]) :]
@@ -61,12 +61,12 @@ class Talking:
         if not chunk:
             raise self._gone("")
         if known + len(chunk) > MAX_LINE:
-            raise KbError(say("{variable} printed more than {limit} bytes", variable=self._variable, limit=MAX_LINE))
+            raise KbError(msg("{variable} printed more than {limit} bytes", variable=self._variable, limit=MAX_LINE))
         return chunk
 
     def _gone(self, problem: str | None) -> KbError:
         return KbError(
-            say("{variable} ended without an answer {problem}", variable=self._variable, problem=problem or "")
+            msg("{variable} ended without an answer {problem}", variable=self._variable, problem=problem or "")
         )
 
     def end(self) -> None:

@@ -16,9 +16,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import KbError
+from kb.i18n import msg
 from kb.store.files import write_whole
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -176,13 +176,13 @@ def _checked(vectors: Sequence[Sequence[float]], dimensions: int) -> Any:
     except (ValueError, TypeError):
         made = numpy.zeros(0, "<f4")
     if made.ndim != 2 or not made.shape[1] or not numpy.isfinite(made).all():
-        raise KbError(say("the model's answer is no vector of numbers"))
+        raise KbError(msg("the model's answer is no vector of numbers"))
     if dimensions and made.shape[1] != dimensions:
         raise KbError(
-            say("the model's vectors have {n} numbers, those of the records {m}", n=made.shape[1], m=dimensions),
-            hint=say("run: kb vectors build --anew"),
+            msg("the model's vectors have {n} numbers, those of the records {m}", n=made.shape[1], m=dimensions),
+            hint=msg("run: kb vectors build --anew"),
         )
     lengths = numpy.linalg.norm(made, axis=1, keepdims=True)
     if not lengths.all():
-        raise KbError(say("the model's answer is no vector of numbers"))
+        raise KbError(msg("the model's answer is no vector of numbers"))
     return made / lengths

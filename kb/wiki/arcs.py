@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kb.i18n import msg
 from kb.record import LIVE
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.graph import ALONG_TIME
 from kb.wiki.labels import STATUSES, mark, status_word, title_of
 from kb.wiki.whole import Wiki
-from kb.words import say
 
 SHOWN = 36
 """Decisions on the line, at most: those that replaced another one or were replaced, then the newest."""
@@ -30,10 +30,10 @@ def arcs(wiki: Wiki) -> Html:
         *_years(wiki, at),
         *(_point(wiki, place, x) for place, x in at.items()),
     ]
-    label = wiki.word(say("The latest decisions, each joined to the one it replaced"))
+    label = wiki.word(msg("The latest decisions, each joined to the one it replaced"))
     drawing = element("svg", *drawn, viewBox=f"0 0 {width} {HEIGHT}", role="group", aria_label=label)
     shown = element("div", drawing, class_="kb-arcs", tabindex="0", role="region", aria_label=label)
-    return inside(shown, element("p", element("a", wiki.word(say("All of them, along the time")), href=to(ALONG_TIME))))
+    return inside(shown, element("p", element("a", wiki.word(msg("All of them, along the time")), href=to(ALONG_TIME))))
 
 
 def _chosen(wiki: Wiki) -> list[int]:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
+from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
 from kb.wiki.kept import Built, forget, place_of, remember, remembered, remove_gone
 from kb.wiki.markup import bare
 from kb.wiki.reindexing import Memory
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -103,13 +103,13 @@ _NAMED = 10
 """Warnings that a failed strict build prints."""
 
 
-def _cannot_be_built(problems: Sequence[str]) -> Said:
+def _cannot_be_built(problems: Sequence[str]) -> Message:
     """Return the message of a failed build: one problem alone, or their number and the first of them, one a line."""
     if len(problems) == 1:
-        return say("the wiki cannot be built: {problem}", problem=problems[0])
+        return msg("the wiki cannot be built: {problem}", problem=problems[0])
     lines = [f"\n    {problem}" for problem in problems[:_NAMED]]
     lines += ["\n    …"] if len(problems) > _NAMED else []
-    return say("the wiki cannot be built, {number} problems:{problems}", number=len(problems), problems="".join(lines))
+    return msg("the wiki cannot be built, {number} problems:{problems}", number=len(problems), problems="".join(lines))
 
 
 def _build(
@@ -163,12 +163,12 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
             finally:
                 server.shutdown()
         except MkDocsException as error:
-            raise KbError(say("the wiki cannot be served: {problem}", problem=error.format_message())) from None
+            raise KbError(msg("the wiki cannot be served: {problem}", problem=error.format_message())) from None
         except OSError as error:
-            said = say("nothing can listen at {address}: {problem}", address=address, problem=error.strerror or error)
+            said = msg("nothing can listen at {address}: {problem}", address=address, problem=error.strerror or error)
             host, _, port = address.rpartition(":")
             other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
-            raise KbError(said, hint=say("try another port: kb wiki serve --address {other}", other=other)) from None
+            raise KbError(said, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
 
 
 def _refuse_no_address(address: str) -> None:
@@ -176,8 +176,8 @@ def _refuse_no_address(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > _LAST_PORT:
         raise BadInput(
-            say("{address} is no address to listen at", address=address),
-            hint=say("give a host and a port up to {last}: {example}", last=_LAST_PORT, example=ADDRESS),
+            msg("{address} is no address to listen at", address=address),
+            hint=msg("give a host and a port up to {last}: {example}", last=_LAST_PORT, example=ADDRESS),
         )
 
 
@@ -236,7 +236,7 @@ def _plugin(config: MkDocsConfig) -> KbPlugin:
     plugin: KbPlugin | None = config.plugins.get("kb")
     if plugin is None:
         raise BadInput(
-            say("the plugin kb is not switched on"), path=OWN_CONFIG, hint=say("add it there under plugins: - kb")
+            msg("the plugin kb is not switched on"), path=OWN_CONFIG, hint=msg("add it there under plugins: - kb")
         )
     return plugin
 
@@ -277,12 +277,12 @@ def _seldom_collected() -> Iterator[None]:
 def _refuse_foreign(target: str, root: str) -> None:
     real, top = os.path.realpath(target), os.path.realpath(root)
     if os.path.commonpath([real, top]) == real:
-        raise BadInput(say("the wiki cannot be built over the knowledge base itself"), path=target)
+        raise BadInput(msg("the wiki cannot be built over the knowledge base itself"), path=target)
     if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
         raise BadInput(
-            say("the folder holds something else than a wiki, which building would delete"),
+            msg("the folder holds something else than a wiki, which building would delete"),
             path=target,
-            hint=say("name an empty or a new folder"),
+            hint=msg("name an empty or a new folder"),
         )
 
 
@@ -295,7 +295,7 @@ def has_own_config(kb: KnowledgeBase) -> bool:
 def config_file_of(kb: KnowledgeBase, own_config: bool) -> Iterator[str]:
     """Give the path of the mkdocs.yml to use; one of our own making lasts as long as the context."""
     if own_config and not has_own_config(kb):
-        raise BadInput(say("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=say("leave out --own-config"))
+        raise BadInput(msg("there is no {path} beside kb.toml", path=OWN_CONFIG), hint=msg("leave out --own-config"))
     if own_config:
         yield os.path.join(kb.root, OWN_CONFIG)
         return

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
+from kb.i18n import msg
 from kb.kinds import kind_label
 from kb.record import LIVE, Record
 from kb.text import first_sentence, one_line
 from kb.wiki.labels import STATUSES, mark, scope_label, status_word, title_of
 from kb.wiki.stamps import Stamps, stamp
 from kb.wiki.whole import Made, Wiki
-from kb.words import say
 
 START = "data/lists.js"
 """What the other pieces are called, and what the fields above a list offer."""
@@ -80,18 +80,18 @@ def _script(name: str, value: object) -> str:
 def _start(wiki: Wiki) -> dict[str, Any]:
     language = wiki.config.language
     words = {
-        "text": say("Filter"),
-        "kind": say("Kind"),
-        "scope": say("Scope"),
-        "status": say("Status"),
-        "tag": say("Tag"),
-        "month": say("Month"),
-        "path": say("Governs a path, such as src/auth"),
-        "all": say("all"),
-        "clear": say("Clear"),
-        "more": say("Show more"),
-        "found": say("{found} of {all} records", found="{found}", all="{all}"),
-        "heads": say("Status|Record|Scope|Date|Tags"),
+        "text": msg("Filter"),
+        "kind": msg("Kind"),
+        "scope": msg("Scope"),
+        "status": msg("Status"),
+        "tag": msg("Tag"),
+        "month": msg("Month"),
+        "path": msg("Governs a path, such as src/auth"),
+        "all": msg("all"),
+        "clear": msg("Clear"),
+        "more": msg("Show more"),
+        "found": msg("{found} of {all} records", found="{found}", all="{all}"),
+        "heads": msg("Status|Record|Scope|Date|Tags"),
     }
     return {
         "records": len(wiki.library.records),
@@ -118,7 +118,7 @@ def _card(wiki: Wiki, place: int) -> list[Any]:
     record, shelf = wiki.library.records[place], wiki.library
     after = () if record.status in LIVE else shelf.superseded_by.get(place, ())
     newer = ", ".join(title_of(shelf.records[n]) for n in after)
-    over = f"{wiki.word(say('No longer in force. Read instead:'))} {newer}" if newer else ""
+    over = f"{wiki.word(msg('No longer in force. Read instead:'))} {newer}" if newer else ""
     return [*_common(record), first_sentence(record.section("decision"), SAID), over]
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from kb.i18n import msg
 from kb.record import Record, Status, aliases_of
 from kb.short import short
 from kb.text import one_line
 from kb.wiki.labels import scope_label
 from kb.wiki.library import segment
 from kb.wiki.whole import Wiki
-from kb.words import say
 
 RECORDS = "records.json"
 FEED = "feed.xml"
@@ -73,7 +73,7 @@ def feed(wiki: Wiki, scope: str, name: str, address: Callable[[str], str]) -> st
     *address* answers a page, or a file of the wiki, with what a feed reader can open: absolute where the site says
     where it is published, else relative to the feed.
     """
-    title = f"{wiki.config.name} · {scope_label(wiki, scope) if scope else wiki.word(say('decisions'))}"
+    title = f"{wiki.config.name} · {scope_label(wiki, scope) if scope else wiki.word(msg('decisions'))}"
     found = [place for place in _decided(wiki) if scope in ("", wiki.library.records[place].scope)][:ENTRIES]
     entries = "".join(_entry(wiki, place, address) for place in found)
     updated = _time(wiki, found[0]) if found else _NEVER

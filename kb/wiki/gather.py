@@ -91,6 +91,6 @@ def _held(kb: KnowledgeBase, without: Hidden, private: Sequence[Record]) -> Iter
 def _findings(kb: KnowledgeBase, records: Sequence[Record], private: Sequence[Record]) -> Iterator[Finding]:
     paths = {record.path for record in private}
     for finding in checked_again(kb, records):
-        told = f"{finding.message.in_language(kb.config.language)} {finding.fix.in_language(kb.config.language)}"
+        told = f"{finding.message.translate(kb.config.language)} {finding.fix.translate(kb.config.language)}"
         if finding.path not in paths and not speaks_of(told, private):
             yield finding

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
+from kb.i18n import msg
 from kb.kinds import kind_label
 from kb.record import GLOBAL
 from kb.text import one_line
@@ -14,7 +15,6 @@ from kb.wiki.labels import mark, scope_label, status_word
 from kb.wiki.library import project_of
 from kb.wiki.markup import plain, reference
 from kb.wiki.whole import Page, Wiki
-from kb.words import say
 
 GRAPH, DATA = "graph.md", "graph-data.js"
 ALONG_TIME = f"{GRAPH}#time"
@@ -27,11 +27,11 @@ RELATIONS = ("supersedes", "amends", "cites", "path")
 
 def graph_page(wiki: Wiki) -> Page:
     """Return the page with the map; its script draws what the file DATA holds."""
-    title = wiki.word(say("Map"))
-    said = say("A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.")
+    title = wiki.word(msg("Map"))
+    said = msg("A point is a record, hollow where out of force. Drag to move, turn the wheel to zoom, click to read.")
     box = element(
         "div",
-        element("a", wiki.word(say("The data of this map")), href=to(DATA), class_="kb-graph-data"),
+        element("a", wiki.word(msg("The data of this map")), href=to(DATA), class_="kb-graph-data"),
         class_="kb-graph",
         id="time",
     )
@@ -46,7 +46,7 @@ def _counts(wiki: Wiki) -> Html:
 
 
 def _relations(wiki: Wiki) -> dict[str, str]:
-    words = (say("supersedes"), say("amends"), say("cites"), say("speaks of the same file"))
+    words = (msg("supersedes"), msg("amends"), msg("cites"), msg("speaks of the same file"))
     return {name: wiki.word(said) for name, said in zip(RELATIONS, words, strict=True)}
 
 
@@ -89,11 +89,11 @@ def graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
     words = {
         "kinds": {kind: kind_label(kind, language) for kind in wiki.kinds},
         "relations": _relations(wiki),
-        "all": wiki.word(say("all scopes")),
-        "map": wiki.word(say("Map")),
-        "time": wiki.word(say("Timeline")),
-        "find": wiki.word(say("find in the map")),
-        "alone": wiki.word(say("records without relations")),
+        "all": wiki.word(msg("all scopes")),
+        "map": wiki.word(msg("Map")),
+        "time": wiki.word(msg("Timeline")),
+        "find": wiki.word(msg("find in the map")),
+        "alone": wiki.word(msg("records without relations")),
     }
     told = {"words": words, "nodes": nodes, "edges": list(edges(wiki))}
     return f"window.kbGraph={json.dumps(told, ensure_ascii=False, separators=(',', ':'))};\n"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import TypeVar
 
+from kb.i18n import Message, msg
 from kb.record import LIVE, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
@@ -14,7 +15,6 @@ from kb.wiki.graph import edges
 from kb.wiki.labels import entry, items, record_link
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
@@ -28,21 +28,21 @@ UNUSED_DAYS = 180
 
 def health_page(wiki: Wiki) -> Page:
     """Return the page with what is wrong and the one next step for each, and with what nobody needs."""
-    title = wiki.word(say("Health"))
+    title = wiki.word(msg("Health"))
     found: dict[str, list[Finding]] = {}
     for finding in wiki.told.findings:
         found.setdefault(_ABOUT.get(finding.rule, finding.severity), []).append(finding)
-    alone = say("No other record cites these, they cite none, and they name no path: only search leads to them.")
-    forgotten = say("Half a year old, cited by nobody, never confirmed and never heard again.")
+    alone = msg("No other record cites these, they cite none, and they name no path: only search leads to them.")
+    forgotten = msg("Half a year old, cited by nobody, never confirmed and never heard again.")
     parts = [
-        *_part(wiki, say("Errors"), found.get("error", []), _table),
-        *_part(wiki, say("Dangling paths"), found.get("path", []), _table),
-        *_part(wiki, say("Stale records"), found.get("stale", []), _table),
-        *_part(wiki, say("Warnings"), found.get("warning", []), _table),
-        *_part(wiki, say("Orphans"), orphans(wiki), _listed, alone),
-        *_part(wiki, say("Never used"), unused(wiki), _listed, forgotten),
+        *_part(wiki, msg("Errors"), found.get("error", []), _table),
+        *_part(wiki, msg("Dangling paths"), found.get("path", []), _table),
+        *_part(wiki, msg("Stale records"), found.get("stale", []), _table),
+        *_part(wiki, msg("Warnings"), found.get("warning", []), _table),
+        *_part(wiki, msg("Orphans"), orphans(wiki), _listed, alone),
+        *_part(wiki, msg("Never used"), unused(wiki), _listed, forgotten),
     ]
-    nothing = [plain(wiki.word(say("Nothing to complain of.")))]
+    nothing = [plain(wiki.word(msg("Nothing to complain of.")))]
     return Page(HEALTH, (f"# {title}", *(parts or nothing)), listing=True, name=title)
 
 
@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 
 
 def _part(
-    wiki: Wiki, heading: Said, found: list[_T], shown: Callable[[Wiki, list[_T]], Html], note: Said | None = None
+    wiki: Wiki, heading: Message, found: list[_T], shown: Callable[[Wiki, list[_T]], Html], note: Message | None = None
 ) -> Iterator[str]:
     """Yield what is *found* under its *heading*; nothing for nothing."""
     if not found:
@@ -61,7 +61,7 @@ def _part(
     yield from [plain(wiki.word(note))] if note else []
     yield shown(wiki, found[:SHOWN])
     if len(found) > SHOWN:
-        yield plain(wiki.word(say("… and {number} more.", number=len(found) - SHOWN)))
+        yield plain(wiki.word(msg("… and {number} more.", number=len(found) - SHOWN)))
 
 
 def orphans(wiki: Wiki) -> list[int]:
@@ -93,7 +93,7 @@ def _listed(wiki: Wiki, places: list[int]) -> Html:
 
 
 def _table(wiki: Wiki, found: list[Finding]) -> Html:
-    words = (say("Record"), say("Finding"), say("Next step"), say("Rule"))
+    words = (msg("Record"), msg("Finding"), msg("Next step"), msg("Rule"))
     head = element("tr", *(element("th", wiki.word(word)) for word in words))
     body = element("tbody", *(_row(wiki, finding) for finding in found))
     return element("table", element("thead", head), body, data_kb_list="1")
@@ -104,8 +104,8 @@ def _row(wiki: Wiki, finding: Finding) -> Html:
     file = element("code", one_line(f"{finding.path}:{finding.line}"))
     cells = (
         file if place is None else record_link(wiki, place, wiki.library.records[place].id),
-        inside(one_line(finding.message.in_language(wiki.config.language))),
-        inside(one_line(finding.fix.in_language(wiki.config.language))),
+        inside(one_line(finding.message.translate(wiki.config.language))),
+        inside(one_line(finding.fix.translate(wiki.config.language))),
         element("code", finding.rule),
     )
     return element("tr", *(element("td", cell) for cell in cells))

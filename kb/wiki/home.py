@@ -6,6 +6,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterator
 
+from kb.i18n import Message, msg
 from kb.kinds import kind_label
 from kb.record import GLOBAL, Status, recency
 from kb.wiki.arcs import arcs
@@ -16,7 +17,6 @@ from kb.wiki.labels import STATUSES, badge, entry, items, joined, scope_label, s
 from kb.wiki.markup import plain
 from kb.wiki.waiting import INBOX, REVIEWS
 from kb.wiki.whole import Page, Wiki
-from kb.words import Said, say
 
 NEWEST = 10
 """How many of the newest records the home page names."""
@@ -30,7 +30,7 @@ MONTHS = 12
 def home_page(wiki: Wiki) -> Page:
     """Return the first page: what there is, what is new, what waits for a person, how to find the rest."""
     records = wiki.library.records
-    search = say(
+    search = msg(
         "Press / to search: what has every word comes first; quotes keep a phrase together; a word with - is left out."
     )
     newest = sorted(range(len(records)), key=lambda place: recency(records[place]), reverse=True)[:NEWEST]
@@ -38,29 +38,29 @@ def home_page(wiki: Wiki) -> Page:
         f"# {plain(wiki.config.name)}",
         *_about(wiki),
         plain(wiki.word(search)),
-        *titled(wiki, say("For a person to decide"), items(_waiting(wiki), class_="kb-waiting")),
-        *titled(wiki, say("Records"), _counts(wiki)),
-        *titled(wiki, say("How decisions replaced each other"), arcs(wiki)),
-        *titled(wiki, say("Changed last week"), _changed(wiki)),
-        *titled(wiki, say("Newest"), items(entry(wiki, place) for place in newest)),
-        *titled(wiki, say("By month"), _timeline(wiki)),
-        *titled(wiki, say("For other programs"), _feeds(wiki)),
+        *titled(wiki, msg("For a person to decide"), items(_waiting(wiki), class_="kb-waiting")),
+        *titled(wiki, msg("Records"), _counts(wiki)),
+        *titled(wiki, msg("How decisions replaced each other"), arcs(wiki)),
+        *titled(wiki, msg("Changed last week"), _changed(wiki)),
+        *titled(wiki, msg("Newest"), items(entry(wiki, place) for place in newest)),
+        *titled(wiki, msg("By month"), _timeline(wiki)),
+        *titled(wiki, msg("For other programs"), _feeds(wiki)),
     ]
-    return Page("index.md", tuple(parts), listing=True, name=wiki.word(say("Home")))
+    return Page("index.md", tuple(parts), listing=True, name=wiki.word(msg("Home")))
 
 
 def _about(wiki: Wiki) -> list[str]:
     """Return what this knowledge base is: a sentence and a line of numbers."""
     records = wiki.library.records
     if not records:
-        return [plain(wiki.word(say("Nothing has been written yet.")))]
+        return [plain(wiki.word(msg("Nothing has been written yet.")))]
     projects = ", ".join(scope_label(wiki, scope) for scope in wiki.scopes if scope != GLOBAL)
     counts = [
-        say("Records: {records}", records=len(records)),
-        *([say("Projects: {projects}", projects=projects)] if projects else []),
-        *([say("Sessions: {sessions}", sessions=len(wiki.sessions))] if wiki.sessions else []),
+        msg("Records: {records}", records=len(records)),
+        *([msg("Projects: {projects}", projects=projects)] if projects else []),
+        *([msg("Sessions: {sessions}", sessions=len(wiki.sessions))] if wiki.sessions else []),
     ]
-    told = say("What was decided, what must hold and what went wrong, as people and agents wrote it down.")
+    told = msg("What was decided, what must hold and what went wrong, as people and agents wrote it down.")
     return [plain(wiki.word(told)), plain(" · ".join(map(wiki.word, counts)))]
 
 
@@ -69,11 +69,11 @@ def _waiting(wiki: Wiki) -> Iterator[Html]:
     told = wiki.told
     proposed = sum(record.status == Status.PROPOSED for record in wiki.library.records)
     errors = sum(finding.severity == "error" for finding in told.findings)
-    kinds: tuple[tuple[int, Said, str], ...] = (
-        (len(told.reviews), say("open reviews"), REVIEWS),
-        (proposed, say("records to be verified"), wiki.statuses.uris.get(status_word(wiki, Status.PROPOSED), "")),
-        (len(told.held), say("candidates in the inbox"), INBOX),
-        (errors, say("errors that kb check finds"), HEALTH),
+    kinds: tuple[tuple[int, Message, str], ...] = (
+        (len(told.reviews), msg("open reviews"), REVIEWS),
+        (proposed, msg("records to be verified"), wiki.statuses.uris.get(status_word(wiki, Status.PROPOSED), "")),
+        (len(told.held), msg("candidates in the inbox"), INBOX),
+        (errors, msg("errors that kb check finds"), HEALTH),
     )
     for number, words, uri in kinds:
         if number:
@@ -88,7 +88,7 @@ def _changed(wiki: Wiki) -> Html:
     newest = [(versions[0], n) for n, one in enumerate(wiki.library.records) if (versions := wiki.versions(one))]
     recent = sorted((pair for pair in newest if pair[0].time[:10] > since), key=lambda pair: pair[0].time, reverse=True)
     rows = [inside(entry(wiki, place), f" – {version.time[:10]}, {version.author}") for version, place in recent]
-    more = say("… and {number} more.", number=len(rows) - CHANGED)
+    more = msg("… and {number} more.", number=len(rows) - CHANGED)
     return items([*rows[:CHANGED], *([inside(wiki.word(more))] if len(rows) > CHANGED else [])])
 
 
@@ -110,7 +110,7 @@ def _timeline(wiki: Wiki) -> Html:
 
 def _feeds(wiki: Wiki) -> Html:
     own = (element("a", scope_label(wiki, scope), href=to(name)) for name, scope in feed_names(wiki).items() if scope)
-    everything = element("a", wiki.word(say("all decisions")), href=to(FEED))
+    everything = element("a", wiki.word(msg("all decisions")), href=to(FEED))
     rows = (inside("Atom: ", joined(" · ", [everything, *own])), element("a", RECORDS, href=to(RECORDS)))
     return items(rows)
 
@@ -123,7 +123,7 @@ def _counts(wiki: Wiki) -> Html:
     statuses = [status for status in STATUSES if any(record.status == status for record in records)]
     uris = wiki.statuses.uris
     heads = (element("a", badge(wiki, status), href=to(uris[status_word(wiki, status)])) for status in statuses)
-    head = [inside(wiki.word(say("Kind"))), *heads, inside(wiki.word(say("All")))]
+    head = [inside(wiki.word(msg("Kind"))), *heads, inside(wiki.word(msg("All")))]
     rows = [
         [
             element("a", kind_label(kind, language), href=to(listed.uri)),

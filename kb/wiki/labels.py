@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
+from kb.i18n import Message, msg
 from kb.record import GLOBAL, Record, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.library import project_of
 from kb.wiki.markup import plain
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge.story import Version
     from kb.wiki.whole import Wiki
 
-STATUSES: Mapping[str, tuple[str, Said]] = {
-    Status.PROPOSED: ("⚠️", say("to be verified")),
-    Status.ACCEPTED: ("✅", say("in force")),
-    Status.REJECTED: ("❌", say("rejected")),
-    Status.DEPRECATED: ("❌", say("out of force")),
-    Status.SUPERSEDED: ("❌", say("superseded")),
+STATUSES: Mapping[str, tuple[str, Message]] = {
+    Status.PROPOSED: ("⚠️", msg("to be verified")),
+    Status.ACCEPTED: ("✅", msg("in force")),
+    Status.REJECTED: ("❌", msg("rejected")),
+    Status.DEPRECATED: ("❌", msg("out of force")),
+    Status.SUPERSEDED: ("❌", msg("superseded")),
 }
-NEUTRAL = say("unknown")
+NEUTRAL = msg("unknown")
 
 
 def scope_label(wiki: Wiki, scope: str) -> str:
     """Return what *scope* is called."""
-    return project_of(scope) or wiki.word(say("Global"))
+    return project_of(scope) or wiki.word(msg("Global"))
 
 
 def mark(status: str) -> str:
@@ -39,7 +39,7 @@ def mark(status: str) -> str:
 
 def status_name(status: str, language: str) -> str:
     """Return the word for *status*; one the table does not have keeps its own name."""
-    return STATUSES[status][1].in_language(language) if status in STATUSES else one_line(status)
+    return STATUSES[status][1].translate(language) if status in STATUSES else one_line(status)
 
 
 def status_word(wiki: Wiki, status: str) -> str:
@@ -88,7 +88,7 @@ def proposal(wiki: Wiki, about: str) -> Html:
     if not found:
         return Html("")
     asked = "/-/issues/new?issue%5Btitle%5D=" if "/-/" in found else "/issues/new?title="
-    return element("a", wiki.word(say("Propose a change")), href=place + asked + quote(one_line(about), safe=""))
+    return element("a", wiki.word(msg("Propose a change")), href=place + asked + quote(one_line(about), safe=""))
 
 
 def sign(wiki: Wiki, status: str) -> Html:
@@ -117,6 +117,6 @@ def joined(joint: str, parts: Iterable[Html]) -> Html:
     return inside(*pieces)
 
 
-def titled(wiki: Wiki, title: Said, text: str) -> list[str]:
+def titled(wiki: Wiki, title: Message, text: str) -> list[str]:
     """Return *text* under *title*, as parts of a page; nothing for no text."""
     return [f"## {plain(wiki.word(title))}", text] if text else []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
+from kb.i18n import msg
 from kb.kinds import kind_label
 from kb.text import one_line
 from kb.wiki.arcs import arcs
@@ -15,7 +16,6 @@ from kb.wiki.listing import Group, Listing
 from kb.wiki.markup import plain
 from kb.wiki.stamps import Stamps, ready, stamp
 from kb.wiki.whole import Draft, Page, Wiki
-from kb.words import say
 
 RECORDS, KINDS, SCOPES = "records.md", "kinds/index.md", "scopes/index.md"
 
@@ -27,18 +27,18 @@ def list_drafts(wiki: Wiki, stamps: Stamps) -> Iterator[Draft]:
     scopes = ((scope_label(wiki, scope), listed) for scope, listed in wiki.scopes.items())
     overviews = (
         _everything(wiki),
-        _overview(KINDS, wiki.word(say("Kinds")), kinds),
-        _overview(SCOPES, wiki.word(say("Scopes")), scopes),
+        _overview(KINDS, wiki.word(msg("Kinds")), kinds),
+        _overview(SCOPES, wiki.word(msg("Scopes")), scopes),
     )
     yield from map(ready, overviews)
     for kind, listed in wiki.kinds.items():
         yield from _sheets(stamps, listed, kind_label(kind, language), kind=kind)
     for scope, listed in wiki.scopes.items():
         yield from _sheets(stamps, listed, scope_label(wiki, scope), scope=scope)
-    yield from _sheets(stamps, wiki.statuses, wiki.word(say("By status")))
-    yield from _sheets(stamps, wiki.tags, wiki.word(say("Tags")))
-    yield from _sheets(stamps, wiki.months, wiki.word(say("Timeline")), arcs(wiki))
-    yield from _sheets(stamps, wiki.paths, wiki.word(say("Impact paths")))
+    yield from _sheets(stamps, wiki.statuses, wiki.word(msg("By status")))
+    yield from _sheets(stamps, wiki.tags, wiki.word(msg("Tags")))
+    yield from _sheets(stamps, wiki.months, wiki.word(msg("Timeline")), arcs(wiki))
+    yield from _sheets(stamps, wiki.paths, wiki.word(msg("Impact paths")))
 
 
 def _overview(uri: str, title: str, lists: Iterable[tuple[str, Listing]]) -> Page:
@@ -49,15 +49,15 @@ def _overview(uri: str, title: str, lists: Iterable[tuple[str, Listing]]) -> Pag
 
 def _everything(wiki: Wiki) -> Page:
     """Return the page on which a script lists all records by what the visitor asks for."""
-    title = wiki.word(say("All records"))
-    said = say("Choose what to see: every field narrows the list.")
+    title = wiki.word(msg("All records"))
+    said = msg("Choose what to see: every field narrows the list.")
     lists = (
-        (say("Kinds"), KINDS),
-        (say("Scopes"), SCOPES),
-        (say("By status"), wiki.statuses.uri),
-        (say("Tags"), wiki.tags.uri),
-        (say("Timeline"), wiki.months.uri),
-        (say("Impact paths"), wiki.paths.uri),
+        (msg("Kinds"), KINDS),
+        (msg("Scopes"), SCOPES),
+        (msg("By status"), wiki.statuses.uri),
+        (msg("Tags"), wiki.tags.uri),
+        (msg("Timeline"), wiki.months.uri),
+        (msg("Impact paths"), wiki.paths.uri),
     )
     links = items(element("a", wiki.word(word), href=to(uri)) for word, uri in lists)
     parts = (f"# {plain(title)}", plain(wiki.word(said)), explored({}, links, is_open=True))
@@ -116,7 +116,7 @@ def _contents(listed: Listing) -> Html:
 
 def _table(stamps: Stamps, group: Group) -> Html:
     wiki = stamps.wiki
-    words = (say("Status"), say("Record"), say("Scope"), say("Date"), say("Tags"))
+    words = (msg("Status"), msg("Record"), msg("Scope"), msg("Date"), msg("Tags"))
     head = element("tr", *(element("th", wiki.word(word)) for word in words))
     body = element("tbody", *(stamps.row(place, _row) for place in group.places))
     return element("table", element("thead", head), body, data_kb_list="1")
@@ -139,4 +139,4 @@ def _pager(wiki: Wiki, listed: Listing, number: int) -> Html:
         element("strong", str(n + 1)) if n == number else element("a", str(n + 1), href=to(listed.uri_of(n)))
         for n in range(len(listed.sheets))
     ]
-    return element("p", inside(wiki.word(say("Pages")), ": "), joined(" ", links), class_="kb-pager")
+    return element("p", inside(wiki.word(msg("Pages")), ": "), joined(" ", links), class_="kb-pager")

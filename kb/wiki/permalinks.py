@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Sequence
 
+from kb.i18n import msg
 from kb.record import aliases_of
 from kb.wiki.elements import Html, element
 from kb.wiki.labels import mark, scope_label, status_word, title_of
 from kb.wiki.library import folder_of, segment
 from kb.wiki.whole import Wiki
-from kb.words import say
 
 
 def permalinks(wiki: Wiki) -> dict[str, tuple[int, ...]]:
@@ -45,7 +45,7 @@ def forwarding(wiki: Wiki, address: str, places: Sequence[int], target: Callable
         f'<!doctype html>\n<html lang="{wiki.config.language}"><head><meta charset="utf-8">{refresh}'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
         '<link rel="icon" href="data:,">'
-        f"{title}</head><body>{element('p', wiki.word(say('This leads to:')))}{element('ul', *rows)}</body></html>\n"
+        f"{title}</head><body>{element('p', wiki.word(msg('This leads to:')))}{element('ul', *rows)}</body></html>\n"
     )
 
 

@@ -22,6 +22,7 @@ from mkdocs.structure.toc import get_toc
 from mkdocs.utils import nest_paths
 
 from kb.digest import sha256
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.record import is_imported
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -36,7 +37,6 @@ from kb.wiki.render import Heading, rendered
 from kb.wiki.searching import FOLDER, Doc, docs_in, docs_of, engine, index_files
 from kb.wiki.stamps import Stamps
 from kb.wiki.whole import Draft, Page, Wiki
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -106,7 +106,7 @@ class KbPage(MkDocsPage):
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
         self.title = bare(page.name or done.headings[0].text)
         for words in page.broken:
-            self.wrong.append(f"{page.source or page.uri}: {say('{words}: no such record', words=words)}")
+            self.wrong.append(f"{page.source or page.uri}: {msg('{words}: no such record', words=words)}")
         for words in self.wrong:
             _LOG.warning("%s", words)
 
@@ -139,7 +139,7 @@ class Shown(NamedTuple):
             return found.url_relative_to(file) + mark + anchor
         here = os.path.join(self.root, os.path.dirname(page.source), unquote(href))
         if page.source and not self._is_imported(page.source) and not os.path.exists(here):
-            wrong.append(f"{page.source}: {say('the link {target} leads nowhere', target=href)}")
+            wrong.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
         return ""
 
     def _is_imported(self, source: str) -> bool:

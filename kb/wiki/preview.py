@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib import resources
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.knowledge.lines.compare import compare
 from kb.values import TYPE_CHECKING
 from kb.wiki.elements import Html, element, inside, to
@@ -25,7 +26,6 @@ from kb.wiki.recordpage import record_page
 from kb.wiki.render import rendered
 from kb.wiki.waiting import both
 from kb.wiki.whole import Page, Wiki
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.checking.changes import Change, Comparison, Part
@@ -37,11 +37,11 @@ _MARK = "preview.css"
 """What every preview has, and no other folder."""
 _POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
 _STEPS = {
-    "new": say("New"),
-    "changed": say("Changed"),
-    "superseded": say("Superseded"),
-    "amended": say("Amended"),
-    "removed": say("Removed"),
+    "new": msg("New"),
+    "changed": msg("Changed"),
+    "superseded": msg("Superseded"),
+    "amended": msg("Amended"),
+    "removed": msg("Removed"),
 }
 
 
@@ -54,13 +54,13 @@ def preview(kb: KnowledgeBase, revision: str, out: str, published: str = "") -> 
     target = os.path.abspath(out)
     if os.path.isdir(target) and os.listdir(target) and not os.path.isfile(os.path.join(target, _MARK)):
         raise BadInput(
-            say("the folder holds something else than a preview"),
+            msg("the folder holds something else than a preview"),
             path=target,
-            hint=say("name an empty or a new folder"),
+            hint=msg("name an empty or a new folder"),
         )
     made, compared = gathered(kb), compare(kb, revision)
     changes, private = _parted(kb, compared)
-    meaning = [one.in_language(kb.config.language) for one in compared.meaning]
+    meaning = [one.translate(kb.config.language) for one in compared.meaning]
     told = [one for one in meaning if not speaks_of(one, [*made.told.hidden, *private])]
     places = {place for change in changes if (place := made.library.by_path.get(change.record.path)) is not None}
     pages = [report(made, revision, told, changes), _elsewhere(made)]
@@ -90,9 +90,9 @@ def _parted(kb: KnowledgeBase, compared: Comparison) -> tuple[list[Change], list
 
 def report(wiki: Wiki, revision: str, meaning: list[str], changes: list[Change]) -> Page:
     """Return the page that says what merging into *revision* means, with both sides of what is not new."""
-    title = wiki.word(say("What merging into {revision} changes", revision=revision))
+    title = wiki.word(msg("What merging into {revision} changes", revision=revision))
     parts: list[str] = [f"# {plain(title)}", *([items(map(inside, meaning))] if meaning else [])]
-    parts += [] if changes else [plain(wiki.word(say("No record that the wiki shows changes.")))]
+    parts += [] if changes else [plain(wiki.word(msg("No record that the wiki shows changes.")))]
     for change in changes:
         parts += _change(wiki, change)
     return Page(FIRST, tuple(parts), listing=True)
@@ -100,16 +100,16 @@ def report(wiki: Wiki, revision: str, meaning: list[str], changes: list[Change])
 
 def _elsewhere(wiki: Wiki) -> Page:
     """Return the page to which links lead that leave the preview."""
-    said = say("Pages that stay as they are, are not part of this preview.")
-    back = element("a", wiki.word(say("back to the report")), href=to(FIRST))
-    return Page(ELSEWHERE, (f"# {plain(wiki.word(say('Not here')))}", plain(wiki.word(said)), element("p", back)))
+    said = msg("Pages that stay as they are, are not part of this preview.")
+    back = element("a", wiki.word(msg("back to the report")), href=to(FIRST))
+    return Page(ELSEWHERE, (f"# {plain(wiki.word(msg('Not here')))}", plain(wiki.word(said)), element("p", back)))
 
 
 def _change(wiki: Wiki, change: Change) -> Iterator[str]:
     yield f"## {plain(wiki.word(_STEPS[change.step]))}: {plain(title_of(change.record))}"
     place = wiki.library.by_path.get(change.record.path)
     page = (
-        element("a", wiki.word(say("its page")), href=to(wiki.library.uris[place])) if place is not None else Html("")
+        element("a", wiki.word(msg("its page")), href=to(wiki.library.uris[place])) if place is not None else Html("")
     )
     yield element("p", badge(wiki, change.record.status), " ", page, class_="kb-plate")
     rows = (element("tr", *_front(part)) for part in change.parts if not part.is_section)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from kb.i18n import msg
 from kb.kinds import kind_label, section_label
 from kb.record import FIXED_BY, LIVE, REGRESSION_TEST, Record, Reference, Section, aliases_of
 from kb.short import short
@@ -27,7 +28,6 @@ from kb.wiki.labels import (
 from kb.wiki.markup import cited, link, plain, reference, untangled
 from kb.wiki.whole import Page, Wiki, folder_of_path
 from kb.wiki.worddiff import changes
-from kb.words import say
 
 LARGEST = 300_000
 """Characters of a section beyond which it is shown as it stands: markdown of a megabyte would hold up the wiki."""
@@ -67,7 +67,7 @@ class Citing:
         if is_hidden:
             return plain(words)
         self.broken.append(words)
-        return plain(f"{words} ⚠️ {self.wiki.word(say('no such record'))}")
+        return plain(f"{words} ⚠️ {self.wiki.word(msg('no such record'))}")
 
 
 def record_page(wiki: Wiki, place: int) -> Page:
@@ -82,12 +82,12 @@ def record_page(wiki: Wiki, place: int) -> Page:
         *_notes(wiki, record, citing),
     ]
     behind = [
-        titled(wiki, say("In place of one another"), _chain(wiki, place)),
-        titled(wiki, say("Impact paths"), _paths(wiki, record)),
-        titled(wiki, say("Cited by"), _cited_by(wiki, place)),
-        titled(wiki, say("Similar records"), items(entry(wiki, n) for n in wiki.similar[place])),
-        titled(wiki, say("History"), _history(wiki, record)),
-        titled(wiki, say("Facts"), _facts(wiki, place)),
+        titled(wiki, msg("In place of one another"), _chain(wiki, place)),
+        titled(wiki, msg("Impact paths"), _paths(wiki, record)),
+        titled(wiki, msg("Cited by"), _cited_by(wiki, place)),
+        titled(wiki, msg("Similar records"), items(entry(wiki, n) for n in wiki.similar[place])),
+        titled(wiki, msg("History"), _history(wiki, record)),
+        titled(wiki, msg("Facts"), _facts(wiki, place)),
     ]
     parts = (*said, *(part for pair in behind for part in pair))
     return Page(uri, parts, source=record.path, broken=tuple(citing.broken))
@@ -101,7 +101,7 @@ def _successor(wiki: Wiki, place: int) -> Html:
     newer = wiki.library.superseded_by.get(place, ())
     if not newer:
         return Html("")
-    over, coming = say("No longer in force. Read instead:"), say("Still in force. To be replaced by:")
+    over, coming = msg("No longer in force. Read instead:"), msg("Still in force. To be replaced by:")
     is_live = wiki.library.records[place].status in LIVE
     words = element("strong", wiki.word(coming if is_live else over))
     ends = [*newer, *(n for n in wiki.library.chain(place)[-1:] if n not in newer and n != place)]
@@ -128,8 +128,8 @@ def _authors(wiki: Wiki, record: Record) -> Html:
     names = dict.fromkeys(signed(version) for version in reversed(versions))
     if not names:
         return Html("")
-    said = say("by {names}", names=one_line(", ".join([*names][:AUTHORS]) + (" …" if len(names) > AUTHORS else "")))
-    changed = say("changed {day}", day=versions[0].time[:10])
+    said = msg("by {names}", names=one_line(", ".join([*names][:AUTHORS]) + (" …" if len(names) > AUTHORS else "")))
+    changed = msg("changed {day}", day=versions[0].time[:10])
     return inside(wiki.word(said), *([" · ", wiki.word(changed)] if len(versions) > 1 else []))
 
 
@@ -138,16 +138,16 @@ def _actions(wiki: Wiki, record: Record) -> Html:
     edit = wiki.told.story.edit if wiki.told.story else ""
     name = wiki.library.name_of(record)
     links = [
-        element("a", wiki.word(say("Permalink")), href=to(f"r/{record.uid}/index.html")) if record.uid else Html(""),
-        element("a", wiki.word(say("Edit this")), href=edit + quote(record.path)) if edit and record.path else Html(""),
+        element("a", wiki.word(msg("Permalink")), href=to(f"r/{record.uid}/index.html")) if record.uid else Html(""),
+        element("a", wiki.word(msg("Edit this")), href=edit + quote(record.path)) if edit and record.path else Html(""),
         proposal(wiki, f"{name} {record.title}"),
         element("code", f"kb edit {name}"),
     ]
     text = element("pre", element("code", short(record, wiki.config.language)), tabindex="0")
-    button = element("button", wiki.word(say("Copy")), type="button", hidden="hidden")
+    button = element("button", wiki.word(msg("Copy")), type="button", hidden="hidden")
     copied = element(
         "details",
-        element("summary", wiki.word(say("Copy for an agent"))),
+        element("summary", wiki.word(msg("Copy for an agent"))),
         element("div", text, button, class_="kb-copy"),
     )
     return element("div", element("p", joined(" · ", filter(None, links))), copied, class_="kb-actions")
@@ -162,7 +162,7 @@ def _text(wiki: Wiki, text: str, citing: Citing) -> list[str]:
     """Return *text* of a record as parts of a page; a very long one without links, as it stands in the file."""
     if len(text) <= LARGEST:
         return written(citing.body(text))
-    remark = say("{n} characters, shown as they stand in the file; its place is below, under Facts", n=len(text))
+    remark = msg("{n} characters, shown as they stand in the file; its place is below, under Facts", n=len(text))
     return [element("p", wiki.word(remark)), element("pre", element("code", text), tabindex="0")]
 
 
@@ -175,7 +175,7 @@ def _notes(wiki: Wiki, record: Record, citing: Citing) -> list[str]:
     """Return what people wrote, in a frame of its own."""
     if not record.user.strip():
         return []
-    title = f"## {plain(wiki.word(say('Notes by people')))}"
+    title = f"## {plain(wiki.word(msg('Notes by people')))}"
     if len(record.user) > LARGEST:
         return [title, *_text(wiki, record.user, citing)]
     return [title, opened("div", class_="kb-person"), citing.body(record.user), closed("div")]
@@ -201,7 +201,7 @@ def _paths(wiki: Wiki, record: Record) -> Html:
     for path in record.impact:
         shown = element("code", one_line(path))
         seen = element("a", shown, href=code + quote(path)) if code and ".." not in path.split("/") else shown
-        others = element("a", wiki.word(say("what else governs it")), href=to(wiki.paths.uris[folder_of_path(path)]))
+        others = element("a", wiki.word(msg("what else governs it")), href=to(wiki.paths.uris[folder_of_path(path)]))
         rows.append(inside(seen, " · ", others))
     return items(rows)
 
@@ -230,19 +230,19 @@ def _facts(wiki: Wiki, place: int) -> Html:
     record, shelf = wiki.library.records[place], wiki.library
     coexists = (inside(_named(wiki, key, record.scope), f" – {why}") for key, why in record.coexists_with.items())
     rows = [
-        (say("Confirmed"), inside(record.confirmed)),
-        (say("Supersedes"), joined(", ", (_named(wiki, words, record.scope) for words in record.supersedes))),
-        (say("Superseded by"), joined(", ", (record_link(wiki, n) for n in shelf.superseded_by.get(place, ())))),
-        (say("Amends"), joined(", ", (_named(wiki, words, record.scope) for words in record.amends))),
-        (say("Amended by"), joined(", ", (record_link(wiki, n) for n in shelf.amended_by.get(place, ())))),
-        (say("Stands beside"), joined("; ", coexists)),
-        (say("Claims"), joined(", ", (element("code", f"{key}: {value}") for key, value in record.claims.items()))),
-        (say("Occurrences"), inside(str(record.occurrences) if record.occurrences > 1 else "")),
-        (say("Sources"), joined(", ", _sources(wiki, record))),
-        (say("Fixed by"), _fix(wiki, record)),
-        (say("Regression test"), _told(record, REGRESSION_TEST)),
-        (say("Former ids"), inside(", ".join(aliases_of(record.extra)))),
-        (say("File"), element("code", record.path) if record.path else Html("")),
+        (msg("Confirmed"), inside(record.confirmed)),
+        (msg("Supersedes"), joined(", ", (_named(wiki, words, record.scope) for words in record.supersedes))),
+        (msg("Superseded by"), joined(", ", (record_link(wiki, n) for n in shelf.superseded_by.get(place, ())))),
+        (msg("Amends"), joined(", ", (_named(wiki, words, record.scope) for words in record.amends))),
+        (msg("Amended by"), joined(", ", (record_link(wiki, n) for n in shelf.amended_by.get(place, ())))),
+        (msg("Stands beside"), joined("; ", coexists)),
+        (msg("Claims"), joined(", ", (element("code", f"{key}: {value}") for key, value in record.claims.items()))),
+        (msg("Occurrences"), inside(str(record.occurrences) if record.occurrences > 1 else "")),
+        (msg("Sources"), joined(", ", _sources(wiki, record))),
+        (msg("Fixed by"), _fix(wiki, record)),
+        (msg("Regression test"), _told(record, REGRESSION_TEST)),
+        (msg("Former ids"), inside(", ".join(aliases_of(record.extra)))),
+        (msg("File"), element("code", record.path) if record.path else Html("")),
     ]
     shown = [element("tr", element("th", wiki.word(label)), element("td", cell)) for label, cell in rows if cell]
     return element("table", element("tbody", *shown)) if shown else Html("")

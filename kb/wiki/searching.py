@@ -16,6 +16,7 @@ from html import unescape
 
 from kb.config import CHOICES
 from kb.digest import sha256
+from kb.i18n import Message, msg
 from kb.kinds import kind_label
 from kb.patterns import regex
 from kb.record import GLOBAL, LIVE, Record, Section, Status, imported_number
@@ -24,7 +25,6 @@ from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE, term_weights
 from kb.wiki.labels import STATUSES, status_name
 from kb.wiki.stamps import Stamps, stamp
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -278,20 +278,20 @@ def _columns(docs: Sequence[Doc], language: str) -> dict[str, Any]:
     scopes = sorted({one.scope for one in there})
     tags = Counter(one_line(tag) for one in there for tag in one.tags)
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:TAGS]
-    fields: dict[str, tuple[Said, dict[str, list[str]]]] = {
-        "kind": (say("Kind"), {kind: _names(kind_label, kind, language) for kind in sorted(kinds)}),
-        "status": (say("Status"), {status: _names(status_name, status, language) for status in statuses}),
-        "scope": (say("Scope"), {scope: [scope.removeprefix("project/")] for scope in scopes}),
+    fields: dict[str, tuple[Message, dict[str, list[str]]]] = {
+        "kind": (msg("Kind"), {kind: _names(kind_label, kind, language) for kind in sorted(kinds)}),
+        "status": (msg("Status"), {status: _names(status_name, status, language) for status in statuses}),
+        "scope": (msg("Scope"), {scope: [scope.removeprefix("project/")] for scope in scopes}),
     }
     columns = {
         field: {
-            "label": label.in_language(language),
+            "label": label.translate(language),
             "names": [[value.removeprefix("project/"), *labels] for value, labels in names.items()],
             **_column([*names], [one and getattr(one, field) for one in records]),
         }
         for field, (label, names) in fields.items()
     }
-    return {**columns, "tag": {"label": say("Tags").in_language(language), "names": [[tag, ""] for tag in common]}}
+    return {**columns, "tag": {"label": msg("Tags").translate(language), "names": [[tag, ""] for tag in common]}}
 
 
 def _names(name_in: Callable[[str, str], str], value: str, language: str) -> list[str]:

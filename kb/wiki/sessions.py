@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kb.i18n import msg
 from kb.record import GLOBAL
 from kb.text import first_sentence
 from kb.wiki.elements import Html, element, inside, to
 from kb.wiki.markup import plain, table
 from kb.wiki.recordpage import Citing, written
 from kb.wiki.whole import Page, Wiki
-from kb.words import say
 
 SESSIONS = "sessions/index.md"
 FORMS = {
-    "compact": say("Compact form"),
-    "normal": say("Normal form"),
-    "expanded": say("Expanded form"),
-    "dcp-report": say("Report"),
+    "compact": msg("Compact form"),
+    "normal": msg("Normal form"),
+    "expanded": msg("Expanded form"),
+    "dcp-report": msg("Report"),
 }
 LONGEST = 100_000
 """Characters of one form that are shown."""
@@ -27,7 +27,7 @@ def session_pages(wiki: Wiki) -> Iterator[Page]:
     """Yield the list of sessions, the newest first, and the page of each; nothing without any."""
     if not wiki.sessions:
         return
-    title = wiki.word(say("Sessions"))
+    title = wiki.word(msg("Sessions"))
     yield Page(SESSIONS, (f"# {title}", *_by_project(wiki)), listing=True, name=title)
     for place in range(len(wiki.sessions)):
         yield session_page(wiki, place)
@@ -39,12 +39,12 @@ def _by_project(wiki: Wiki) -> Iterator[str]:
     for place, (session, _) in enumerate(wiki.sessions):
         projects.setdefault(session.project, []).append(place)
     for project, places in projects.items():
-        yield f"## {plain(project) or plain(wiki.word(say('Global')))}"
+        yield f"## {plain(project) or plain(wiki.word(msg('Global')))}"
         yield _list(wiki, places)
 
 
 def _list(wiki: Wiki, places: list[int]) -> Html:
-    words = (say("Time"), say("Session"), say("Task"))
+    words = (msg("Time"), msg("Session"), msg("Task"))
     rows = []
     for place in places:
         session = wiki.sessions[place].session
@@ -59,12 +59,12 @@ def session_page(wiki: Wiki, place: int) -> Page:
     """Return the page of the session at *place*: its facts, its forms, the shortest first, and its report."""
     session, forms = wiki.sessions[place]
     uri = wiki.session_uris[place]
-    facts = [(say("Time"), session.time), (say("Task"), session.task)]
+    facts = [(msg("Time"), session.time), (msg("Task"), session.task)]
     rows = [(wiki.word(label), plain(value)) for label, value in facts if value]
-    head = (wiki.word(say("Project")), plain(session.project))
+    head = (wiki.word(msg("Project")), plain(session.project))
     citing = Citing(wiki, f"project/{session.project}" if session.project else GLOBAL, uri)
     parts = [f"# {plain(session.name)}", table(head, rows)]
     for name, text in forms.items():
         parts += [f"## {plain(wiki.word(FORMS[name]))}", *written(citing.body(text[:LONGEST]))]
-        parts += [plain(wiki.word(say("The rest is in the archive.")))] if len(text) > LONGEST else []
+        parts += [plain(wiki.word(msg("The rest is in the archive.")))] if len(text) > LONGEST else []
     return Page(uri, tuple(parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kb.i18n import msg
 from kb.kinds import BY_NAME, kind_label
 from kb.record import recency
 from kb.text import first_sentence
@@ -12,7 +13,6 @@ from kb.wiki.labels import entry, items, joined, titled
 from kb.wiki.markup import plain
 from kb.wiki.sessions import SESSIONS
 from kb.wiki.whole import Page, Wiki
-from kb.words import say
 
 VIEWS = "views.md"
 NEWEST = 8
@@ -23,17 +23,17 @@ _EXPERIENCE = ("pattern", "anti-pattern", "checklist")
 
 def views_page(wiki: Wiki) -> Page:
     """Return the page with the views of `kb alaya`, and what was learnt with a sentence of each."""
-    title = wiki.word(say("Views"))
-    said = say("The same records, seen in other ways; nothing here is a copy.")
+    title = wiki.word(msg("Views"))
+    said = msg("The same records, seen in other ways; nothing here is a copy.")
     parts = [
         f"# {title}",
         plain(wiki.word(said)),
-        *titled(wiki, say("Seeds (种子库): by kind"), items(_count(wiki, kind) for kind in wiki.kinds)),
-        *titled(wiki, say("Karma (业力库): by label"), _karma(wiki)),
-        *titled(wiki, say("Preferences (偏好库)"), _told(wiki, ("preference",))),
-        *titled(wiki, say("Knowledge"), _told(wiki, _KNOWLEDGE)),
-        *titled(wiki, say("Experience"), _told(wiki, _EXPERIENCE)),
-        *titled(wiki, say("Sessions"), _sessions(wiki)),
+        *titled(wiki, msg("Seeds (种子库): by kind"), items(_count(wiki, kind) for kind in wiki.kinds)),
+        *titled(wiki, msg("Karma (业力库): by label"), _karma(wiki)),
+        *titled(wiki, msg("Preferences (偏好库)"), _told(wiki, ("preference",))),
+        *titled(wiki, msg("Knowledge"), _told(wiki, _KNOWLEDGE)),
+        *titled(wiki, msg("Experience"), _told(wiki, _EXPERIENCE)),
+        *titled(wiki, msg("Sessions"), _sessions(wiki)),
     ]
     return Page(VIEWS, tuple(parts), listing=True, name=title)
 
@@ -62,7 +62,7 @@ def _told(wiki: Wiki, categories: Iterable[str]) -> Html:
     newest = sorted(places, key=lambda n: recency(records[n]), reverse=True)[:NEWEST]
     rows = [inside(entry(wiki, n), " – ", first_sentence(records[n].section("decision"))) for n in newest]
     every = joined(" · ", (_count(wiki, kind) for kind in wiki.kinds if kind in kinds))
-    return items([*rows, inside(wiki.word(say("All")), ": ", every)]) if rows else Html("")
+    return items([*rows, inside(wiki.word(msg("All")), ": ", every)]) if rows else Html("")
 
 
 def _sessions(wiki: Wiki) -> Html:
@@ -71,5 +71,5 @@ def _sessions(wiki: Wiki) -> Html:
         inside(element("a", session.name, href=to(uri)), " – ", first_sentence(session.task))
         for (session, _), uri in pairs
     ]
-    every = element("a", wiki.word(say("All")), href=to(SESSIONS))
+    every = element("a", wiki.word(msg("All")), href=to(SESSIONS))
     return items([*rows, inside(every, f" ({len(wiki.sessions)})")]) if rows else Html("")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from kb.i18n import msg
 from kb.kinds import SECTIONS, kind_label, section_label
 from kb.knowledge.review.branches import age
 from kb.record import GLOBAL, Record, Status
@@ -15,7 +16,6 @@ from kb.wiki.labels import badge, items, joined, scope_label, sign, title_of
 from kb.wiki.markup import plain
 from kb.wiki.whole import Page, Wiki
 from kb.wiki.worddiff import beside
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge.review.branches import Sides
@@ -26,26 +26,26 @@ REVIEWS, INBOX = "reviews.md", "inbox.md"
 
 def reviews_page(wiki: Wiki) -> Page:
     """Return the page with every open review, the oldest first."""
-    title = wiki.word(say("Reviews"))
+    title = wiki.word(msg("Reviews"))
     parts = [part for sides in wiki.told.reviews for part in _review(wiki, sides)]
-    said = say("Each is a branch that contradicts what holds: merging it accepts it, closing it rejects it.")
-    nothing = say("No review is open.")
+    said = msg("Each is a branch that contradicts what holds: merging it accepts it, closing it rejects it.")
+    nothing = msg("No review is open.")
     return Page(REVIEWS, (f"# {title}", plain(wiki.word(said if parts else nothing)), *parts), listing=True, name=title)
 
 
 def _review(wiki: Wiki, sides: Sides) -> Iterator[str]:
     review = sides.review
     yield f"## {plain(title_of(review.record))}"
-    open_for = age(review, wiki.told.today).in_language(wiki.config.language)
+    open_for = age(review, wiki.told.today).translate(wiki.config.language)
     facts = [
-        inside(wiki.word(say("open: {age}", age=open_for))),
+        inside(wiki.word(msg("open: {age}", age=open_for))),
         inside(scope_label(wiki, review.record.scope)),
         element("code", review.branch),
         *([inside(one_line(review.host))] if review.host else []),
     ]
     yield element("p", joined(" · ", facts), class_="kb-plate")
     reasons = _reasons(sides.reasons)
-    yield from [element("p", element("strong", wiki.word(say("Why it was opened"))))] if reasons else []
+    yield from [element("p", element("strong", wiki.word(msg("Why it was opened"))))] if reasons else []
     yield from [element("blockquote", *(element("p", row) for row in reasons))] if reasons else []
     for old in sides.old or (Record(review.record.id, review.record.kind, "–", scope=review.record.scope),):
         yield both(wiki, old, review.record)
@@ -63,8 +63,8 @@ def both(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) ->
     names = [name for name in names if not changed_only or old.section(name) != new.section(name)]
     own = wiki.library.by_key.get((old.scope, old.id))
     heads = [
-        inside(badge(wiki, old.status), " ", wiki.word(say("now")), ": ", _linked(wiki, old, own)),
-        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(say("proposed")), ": ", element("span", title_of(new))),
+        inside(badge(wiki, old.status), " ", wiki.word(msg("now")), ": ", _linked(wiki, old, own)),
+        inside(sign(wiki, Status.PROPOSED), " ", wiki.word(msg("proposed")), ": ", element("span", title_of(new))),
     ]
     rows = [("", *beside(one_line(old.title), one_line(new.title)))] if old.title != new.title else []
     rows += [
@@ -87,17 +87,17 @@ def _steps(wiki: Wiki, sides: Sides) -> Html:
     """Return how the review is decided."""
     name = sides.review.branch.removeprefix("kb/review/")
     request = wiki.told.story.request if wiki.told.story else ""
-    link = element("a", wiki.word(say("open a pull request")), href=request + quote(sides.review.branch, safe=""))
+    link = element("a", wiki.word(msg("open a pull request")), href=request + quote(sides.review.branch, safe=""))
     commands = (element("code", f"kb review {verb} {name}") for verb in ("show", "accept", "reject"))
     return element("p", joined(" · ", [*commands, *([link] if request else [])]), class_="kb-actions")
 
 
 def inbox_page(wiki: Wiki) -> Page:
     """Return the page with what the gate keeps back."""
-    title = wiki.word(say("Inbox"))
+    title = wiki.word(msg("Inbox"))
     held = wiki.told.held
-    said = say("The gate keeps these back until a second session says the same, or a person lets them through.")
-    words = plain(wiki.word(said if held else say("Nothing waits below the gate.")))
+    said = msg("The gate keeps these back until a second session says the same, or a person lets them through.")
+    words = plain(wiki.word(said if held else msg("Nothing waits below the gate.")))
     parts = [part for one in held for part in _held(wiki, one)]
     return Page(INBOX, (f"# {title}", words, *parts), listing=True, name=title)
 
@@ -105,7 +105,7 @@ def inbox_page(wiki: Wiki) -> Page:
 def _held(wiki: Wiki, held: Held) -> Iterator[str]:
     candidate = held.candidate
     yield f"## {plain(candidate.title)}"
-    seen = say("seen in sessions: {n}", n=len(held.sightings))
+    seen = msg("seen in sessions: {n}", n=len(held.sightings))
     facts = (
         kind_label(candidate.kind, wiki.config.language),
         scope_label(wiki, candidate.scope or GLOBAL),

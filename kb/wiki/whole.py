@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kb.config import Config
+from kb.i18n import Message, msg
 from kb.record import GLOBAL, Record, Reference, recency
 from kb.text import normalise, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,6 @@ from kb.wiki.library import Key, Library, kind_order, library, segment
 from kb.wiki.likeness import similar
 from kb.wiki.listing import Listing, listing
 from kb.wiki.markup import distinct
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
@@ -130,9 +130,9 @@ class Wiki(NamedTuple):
     """Scope and id of what is left out."""
     hidden_titles: frozenset[str]
 
-    def word(self, said: Said) -> str:
+    def word(self, said: Message) -> str:
         """Return *said* in the language of the wiki."""
-        return said.in_language(self.config.language)
+        return said.translate(self.config.language)
 
     def versions(self, record: Record) -> Sequence[Version]:
         """Return the versions of *record*, newest first."""
@@ -156,7 +156,7 @@ def wiki(records: Iterable[Record], told: Told, config: Config) -> Wiki:
     sessions = sorted(told.sessions, key=lambda one: (one.session.time, one.session.name), reverse=True)
     kinds = sorted({record.kind for record in shelf.records}, key=kind_order)
     scopes = dict.fromkeys(record.scope for record in shelf.records)
-    undated = say("Undated").in_language(config.language)
+    undated = msg("Undated").translate(config.language)
     newest = sorted(range(len(shelf.records)), key=lambda n: recency(shelf.records[n]), reverse=True)
     return Wiki(
         shelf,

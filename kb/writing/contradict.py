@@ -9,10 +9,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.record import LIVE, Candidate, Record
 from kb.text import clip
-from kb.words import Said, say
 from kb.writing.choice import Choice
 from kb.writing.glance import are_near
 from kb.writing.lexicon import OPPOSITE_OF, RIVAL_ROWS, RIVALS, UNITS
@@ -33,12 +33,12 @@ _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
 
-def contradiction(candidate: Candidate, record: Record) -> Said | None:
+def contradiction(candidate: Candidate, record: Record) -> Message | None:
     """Return why *candidate* and *record* cannot both hold, or None."""
     return outright(candidate, record) or in_other_words(candidate, record)
 
 
-def outright(candidate: Candidate, record: Record) -> Said | None:
+def outright(candidate: Candidate, record: Record) -> Message | None:
     """Return why *candidate* and *record* cannot both hold as far as they use the same words, or None.
 
     Only a live record of the same scope can be contradicted (the caller has set `candidate.scope`), and none that the
@@ -57,7 +57,7 @@ def outright(candidate: Candidate, record: Record) -> Said | None:
     return found
 
 
-def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) -> Said | None:
+def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) -> Message | None:
     mine = list(_statements(candidate.title, candidate.decision))
     theirs = list(_statements(record.title, record.section("decision")))
     same_title = set(statement(candidate.title).terms) == set(statement(record.title).terms)
@@ -65,7 +65,7 @@ def _in_the_decisions(candidate: Candidate, record: Record, shares_paths: bool) 
     return next((said for said in clashes if said), None)
 
 
-def in_other_words(candidate: Candidate, record: Record) -> Said | None:
+def in_other_words(candidate: Candidate, record: Record) -> Message | None:
     """Return the one point in which two decisions differ that are worded freely, or None."""
     decision = record.section("decision")
     if not candidate.decision or not decision or not (_rule(candidate, record) and _may_clash(candidate, record)):
@@ -110,7 +110,9 @@ def _speak_of_the_same(one: Statement, other: Statement) -> bool:
     return len(shared) >= max(1, min(len(one.terms), len(other.terms)) - 1)
 
 
-def _clash(old: Statement, new: Statement, record_id: str, shares_paths: bool, same_title: bool = False) -> Said | None:
+def _clash(
+    old: Statement, new: Statement, record_id: str, shares_paths: bool, same_title: bool = False
+) -> Message | None:
     if old.places != new.places or _labels(old) != _labels(new):
         return None
     return (
@@ -124,27 +126,27 @@ def _short(one: Statement) -> str:
     return clip(one.text, SHOWN)
 
 
-def _opposed(old: str, new: str, record_id: str) -> Said:
-    return say("“{new}” says the opposite of “{old}” in [{id}]", new=new, old=old, id=record_id)
+def _opposed(old: str, new: str, record_id: str) -> Message:
+    return msg("“{new}” says the opposite of “{old}” in [{id}]", new=new, old=old, id=record_id)
 
 
-def _numbered(old: str, new: str, record_id: str) -> Said:
-    return say("“{new}” changes a number of “{old}” in [{id}]", new=new, old=old, id=record_id)
+def _numbered(old: str, new: str, record_id: str) -> Message:
+    return msg("“{new}” changes a number of “{old}” in [{id}]", new=new, old=old, id=record_id)
 
 
-def _chosen(old: str, new: str, record_id: str) -> Said:
-    return say("“{new}” chooses otherwise than “{old}” in [{id}]", new=new, old=old, id=record_id)
+def _chosen(old: str, new: str, record_id: str) -> Message:
+    return msg("“{new}” chooses otherwise than “{old}” in [{id}]", new=new, old=old, id=record_id)
 
 
 # -- claims ---------------------------------------------------------------------------------------
 
 
-def _claims(candidate: Candidate, record: Record) -> Said | None:
+def _claims(candidate: Candidate, record: Record) -> Message | None:
     theirs = {_plain(key): value for key, value in record.claims.items()}
     for key, value in candidate.claims.items():
         old = theirs.get(_plain(key))
         if old is not None and claim_value(old) != claim_value(value):
-            return say(
+            return msg(
                 "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
             )
     return None
@@ -167,7 +169,7 @@ def _plain(text: str) -> str:
 # -- the opposite duty ----------------------------------------------------------------------------
 
 
-def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool, same_title: bool) -> Said | None:
+def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool, same_title: bool) -> Message | None:
     """Find "must" against "need not", "use" against "do not use", "enable" against "disable"."""
     if frozenset({old.duty, new.duty}) not in _OPPOSED or not (old.is_explicit or new.is_explicit):
         return None
@@ -209,7 +211,7 @@ def _amounts(one: Statement) -> list[tuple[str, str]]:
 # -- another number -------------------------------------------------------------------------------
 
 
-def _changed_number(old: Statement, new: Statement, record_id: str, shares_paths: bool) -> Said | None:
+def _changed_number(old: Statement, new: Statement, record_id: str, shares_paths: bool) -> Message | None:
     """Find another window, port, version, count or share for the same subject."""
     if not old.numbers or len(old.numbers) != len(new.numbers) or {"besides", "also"} & (old.marks | new.marks):
         return None
@@ -225,7 +227,7 @@ def _changed_number(old: Statement, new: Statement, record_id: str, shares_paths
 # -- another choice -------------------------------------------------------------------------------
 
 
-def _other_choice(old: Statement, new: Statement, record_id: str, shares_paths: bool) -> Said | None:
+def _other_choice(old: Statement, new: Statement, record_id: str, shares_paths: bool) -> Message | None:
     if {"also", "besides"} & (old.marks | new.marks):
         return None
     if _exchanged(old, new):
@@ -233,7 +235,7 @@ def _other_choice(old: Statement, new: Statement, record_id: str, shares_paths: 
     if old.choice is None or new.choice is None:
         return None
     if _turned_down(old.choice, new.choice) or _turned_down(new.choice, old.choice):
-        return say("“{new}” turns down what “{old}” in [{id}] chose", new=_short(new), old=_short(old), id=record_id)
+        return msg("“{new}” turns down what “{old}” in [{id}] chose", new=_short(new), old=_short(old), id=record_id)
     if set(old.terms) == set(new.terms) or not _excludes(old.choice, new.choice, shares_paths):
         return None
     return _chosen(_short(old), _short(new), record_id)

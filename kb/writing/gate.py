@@ -12,13 +12,13 @@ import unicodedata
 from collections.abc import Sequence
 
 from kb.config import Config
+from kb.i18n import Message, msg
 from kb.kinds import BY_NAME, kind_label
 from kb.naming import area_name
 from kb.patterns import regex
 from kb.record import Candidate
 from kb.text import clip
 from kb.values import NamedTuple
-from kb.words import Said, say
 from kb.writing.objection import Objection
 from kb.writing.weight import matters, modules
 
@@ -57,7 +57,7 @@ class Admission(NamedTuple):
     """Whether a candidate may be written, on which grounds, and what would answer the objections."""
 
     admitted: bool
-    grounds: tuple[Said, ...] = ()
+    grounds: tuple[Message, ...] = ()
     objections: tuple[Objection, ...] = ()
 
 
@@ -76,11 +76,11 @@ def admission(
         return Admission(False, (), (DECLINED,))
     grounds = (
         *_repeats(sightings, config, in_sessions=in_sessions),
-        *((say("updates [{id}], which has passed the gate", id=candidate.updates),) if candidate.updates else ()),
+        *((msg("updates [{id}], which has passed the gate", id=candidate.updates),) if candidate.updates else ()),
         *_weighs(candidate, known_modules),
         *_is_reusable(candidate, config.language),
         *_answered_yes(answers),
-        *((say("contradicts [{id}], which is in force", id=overturns),) if overturns else ()),
+        *((msg("contradicts [{id}], which is in force", id=overturns),) if overturns else ()),
     )
     return Admission(True, grounds) if grounds else Admission(False, (), (_below(candidate, sightings, config),))
 
@@ -89,8 +89,8 @@ def approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
     """Return the objection to what a person has not approved, where the settings ask for that (MBANK-25)."""
     if given or config.approval != "person":
         return ()
-    remedy = say("answer mb:write in the session, or: kb inbox promote {held}", held="NAME")
-    return (Objection("approval", say("it waits for a person"), remedy, refuses=False),)
+    remedy = msg("answer mb:write in the session, or: kb inbox promote {held}", held="NAME")
+    return (Objection("approval", msg("it waits for a person"), remedy, refuses=False),)
 
 
 def self_check(candidate: Candidate) -> SelfCheck:
@@ -110,45 +110,45 @@ def self_check(candidate: Candidate) -> SelfCheck:
     )
 
 
-def _repeats(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Said, ...]:
+def _repeats(sightings: int, config: Config, *, in_sessions: bool) -> tuple[Message, ...]:
     if sightings < config.repeat:
         return ()
     if in_sessions:
-        return (say("repeated: seen in {count} sessions", count=sightings),)
-    return (say("repeated: seen at least {count} times", count=sightings),)
+        return (msg("repeated: seen in {count} sessions", count=sightings),)
+    return (msg("repeated: seen at least {count} times", count=sightings),)
 
 
-def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Said, ...]:
+def _weighs(candidate: Candidate, known: Sequence[str]) -> tuple[Message, ...]:
     """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
-    named = [say("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
+    named = [msg("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
     if _is_sure(candidate):
         read = {area: word for area, word in matters(candidate).items() if area not in candidate.impact_areas}
         named += [
-            say("large impact: {area} (“{word}”)", area=area_name(area), word=word) for area, word in read.items()
+            msg("large impact: {area} (“{word}”)", area=area_name(area), word=word) for area, word in read.items()
         ]
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
-        named.append(say("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
+        named.append(msg("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
     touched = modules(candidate, known)
     if len(touched) > 1:
         names = ", ".join(touched)
-        named.append(say("large impact: touches {count} modules ({names})", count=len(touched), names=names))
+        named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=names))
     return tuple(named)
 
 
-def _is_reusable(candidate: Candidate, language: str) -> tuple[Said, ...]:
+def _is_reusable(candidate: Candidate, language: str) -> tuple[Message, ...]:
     if candidate.reusable:
-        return (say("reusable: useful in other projects"),)
+        return (msg("reusable: useful in other projects"),)
     if candidate.reusable is None and BY_NAME[candidate.kind].reusable:
-        return (say("reusable: a {kind} is made to be used again", kind=kind_label(candidate.kind, language).lower()),)
+        return (msg("reusable: a {kind} is made to be used again", kind=kind_label(candidate.kind, language).lower()),)
     return ()
 
 
-def _answered_yes(answers: SelfCheck) -> tuple[Said, ...]:
+def _answered_yes(answers: SelfCheck) -> tuple[Message, ...]:
     said = (
-        say("self-check: it affects later decisions"),
-        say("self-check: it will be worth looking up"),
-        say("self-check: it prevents a repeated discussion or mistake"),
+        msg("self-check: it affects later decisions"),
+        msg("self-check: it will be worth looking up"),
+        msg("self-check: it prevents a repeated discussion or mistake"),
     )
     return tuple(sentence for sentence, answer in zip(said, answers, strict=True) if answer)
 
@@ -159,8 +159,8 @@ def _is_sure(candidate: Candidate) -> bool:
 
 DECLINED = Objection(
     "self-check",
-    say("all three questions of the self-check are answered with no: it becomes no record"),
-    say("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
+    msg("all three questions of the self-check are answered with no: it becomes no record"),
+    msg("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
 )
 """Why three answers of "no" keep a candidate out of the records; it stays with its session (RUYI-06)."""
 
@@ -168,11 +168,11 @@ DECLINED = Objection(
 def _below(candidate: Candidate, sightings: int, config: Config) -> Objection:
     """Return the objection to a candidate without a ground, with what to add, exactly."""
     if _is_sure(candidate):
-        reason = say("below the gate: neither repeated, nor of large impact, nor reusable")
+        reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
     else:
-        reason = say("below the gate: with a confidence of {confidence}, words alone prove nothing",
+        reason = msg("below the gate: with a confidence of {confidence}, words alone prove nothing",
                      confidence=candidate.confidence)  # fmt: skip
-    remedy = say(
+    remedy = msg(
         "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
         "--affects-future yes; or wait until it is seen in {count} more session(s)",
         count=config.repeat - sightings,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kb.i18n import Message
 from kb.values import NamedTuple
-from kb.words import Said
 
 
 class Objection(NamedTuple):
@@ -11,8 +11,8 @@ class Objection(NamedTuple):
 
     rule: str
     """A short name that stays the same: "vague-title", "temporary", "gate", …"""
-    reason: Said
-    remedy: Said
+    reason: Message
+    remedy: Message
     """The one thing to do about it."""
     refuses: bool = True
     """False: the candidate is held, kept in the inbox until it is seen again or a person decides."""

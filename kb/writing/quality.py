@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kb.config import Config
 from kb.front import MAX_BYTES, MAX_FRONT, entry
+from kb.i18n import Message, msg
 from kb.patterns import regex
 from kb.record import Candidate
 from kb.text import clip, count, count_characters, runs
 from kb.untrusted import COMMENT, HIDDEN, INSTRUCTION, troubles
-from kb.words import Said, say
 from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
 from kb.writing.objection import Objection
 
@@ -100,14 +100,14 @@ def vague(title: str) -> bool:
 def names_a_subject(candidate: Candidate, config: Config) -> Iterator[Objection]:
     """Refuse a title without letters, one that could stand over any record, and one that only points."""
     title = clip(candidate.title, 60)
-    remedy = say("say in the title what was decided about what, like “Use FastAPI as the backend framework”")
+    remedy = msg("say in the title what was decided about what, like “Use FastAPI as the backend framework”")
     if count(candidate.title) == 0:
-        yield Objection("empty-title", say("the title has no word"), remedy)
+        yield Objection("empty-title", msg("the title has no word"), remedy)
     elif vague(candidate.title):
-        yield Objection("vague-title", say("the title “{title}” could stand over any record", title=title), remedy)
+        yield Objection("vague-title", msg("the title “{title}” could stand over any record", title=title), remedy)
     elif not _subject(_POINTING.sub(" ", _plain(candidate.title))):
         yield Objection(
-            "no-subject", say("the title “{title}” points at something it does not name", title=title), remedy
+            "no-subject", msg("the title “{title}” points at something it does not name", title=title), remedy
         )
 
 
@@ -120,44 +120,44 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
     if 0 < length < config.title_min:
         yield Objection(
             "short-title",
-            say(
+            msg(
                 "the title counts {count} characters, two letters as one; at least {limit} are needed",
                 count=length,
                 limit=config.title_min,
             ),
-            say("say in the title what was decided about what"),
+            msg("say in the title what was decided about what"),
         )
     if len(candidate.title) > config.title_max:
         yield Objection(
             "long-title",
-            say(
+            msg(
                 "the title has {count} characters; at most {limit} fit",
                 count=len(candidate.title),
                 limit=config.title_max,
             ),
-            say("keep the decision in the title and move the rest into the text"),
+            msg("keep the decision in the title and move the rest into the text"),
         )
     body = count_characters(f"{candidate.decision} {candidate.why}") or length
     if body < config.body_min:
         yield Objection(
             "short-body",
-            say(
+            msg(
                 "decision and reason count {count} characters, two letters as one; at least {limit} are needed",
                 count=body,
                 limit=config.body_min,
             ),
-            say("say what holds from now on and why"),
+            msg("say what holds from now on and why"),
         )
     whole = sum(max(count_characters(text), len(text) // _THIN) for text in _texts(candidate).values())
     if whole > config.body_max:
         yield Objection(
             "long-body",
-            say(
+            msg(
                 "the candidate counts {count} characters, two letters as one; at most {limit} fit",
                 count=whole,
                 limit=config.body_max,
             ),
-            say("keep the decision and its reasons, and link to the rest"),
+            msg("keep the decision and its reasons, and link to the rest"),
         )
 
 
@@ -170,15 +170,15 @@ def fits_into_a_record(candidate: Candidate, config: Config) -> Iterator[Objecti
     fields["session"] = len(candidate.host) + len(candidate.session)
     texts = {name: len(text.encode("utf-8", "replace")) for name, text in _texts(candidate).items()}
     for sizes, most, unit in (
-        ({"session": fields.pop("session")}, SESSION_MAX, say("characters")),
-        (fields, FRONT_MAX, say("characters")),
-        (texts, TEXT_MAX, say("bytes")),
+        ({"session": fields.pop("session")}, SESSION_MAX, msg("characters")),
+        (fields, FRONT_MAX, msg("characters")),
+        (texts, TEXT_MAX, msg("bytes")),
     ):
         if sum(sizes.values()) > most:
             field = max(sizes, key=lambda name: sizes[name])
-            words = say("the field {field} has {count} {unit}; all such fields together may have {limit}",
+            words = msg("the field {field} has {count} {unit}; all such fields together may have {limit}",
                         field=field, count=sizes[field], unit=unit, limit=most)  # fmt: skip
-            yield Objection("too-large", words, say("shorten {field}, and link to the rest", field=field))
+            yield Objection("too-large", words, msg("shorten {field}, and link to the rest", field=field))
 
 
 def _items(candidate: Candidate, field: str) -> list[str]:
@@ -187,12 +187,12 @@ def _items(candidate: Candidate, field: str) -> list[str]:
     return [entry(field, value)] if value else []
 
 
-def remarks(candidate: Candidate) -> list[Said]:
+def remarks(candidate: Candidate) -> list[Message]:
     """Return what a person should know of a candidate that is let through: that its title is long."""
     if len(candidate.title) < LONG_TITLE:
         return []
     size = len(candidate.title)
-    return [say("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
+    return [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
 
 
 def lasts(candidate: Candidate, config: Config) -> Iterator[Objection]:
@@ -200,8 +200,8 @@ def lasts(candidate: Candidate, config: Config) -> Iterator[Objection]:
     if karma(candidate) == NEUTRAL:
         yield Objection(
             "temporary",
-            say("temporary: this holds for the session only"),
-            say("if it holds from now on, say so without “for now”, “temporarily”, “临时” or “先”"),
+            msg("temporary: this holds for the session only"),
+            msg("if it holds from now on, say so without “for now”, “temporarily”, “临时” or “先”"),
         )
 
 
@@ -210,7 +210,7 @@ def answers_something(candidate: Candidate, config: Config) -> Iterator[Objectio
     asked = sentences(candidate.decision) or [candidate.title]
     if all(_QUESTION.search(sentence) for sentence in asked):
         yield Objection(
-            "question", say("this is a question, not an answer"), say("write it when it is decided, with the answer")
+            "question", msg("this is a question, not an answer"), msg("write it when it is decided, with the answer")
         )
 
 
@@ -222,11 +222,11 @@ def is_meant_for_people(candidate: Candidate, config: Config) -> Iterator[Object
     for field, text in texts.items():
         for kind, trouble in {trouble.kind: trouble for trouble in reversed(troubles(text))}.items():
             words = {"field": field, "problem": trouble.problem, "words": trouble.words}
-            yield Objection(_RULE_OF[kind], say("{field} {problem}: “{words}”", **words), _READ_FIRST, refuses=False)
+            yield Objection(_RULE_OF[kind], msg("{field} {problem}: “{words}”", **words), _READ_FIRST, refuses=False)
 
 
 _RULE_OF = {INSTRUCTION: "instruction", COMMENT: "hidden-comment", HIDDEN: "hidden-characters"}
-_READ_FIRST = say("remove it, or let a person read the candidate and promote it from the inbox")
+_READ_FIRST = msg("remove it, or let a person read the candidate and promote it from the inbox")
 
 RULES: tuple[Rule, ...] = (
     names_a_subject,

@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.values import NamedTuple
-from kb.words import say
 from kb.writing.plainview import plain_view
 from kb.writing.secretrules import NUMBER, RULES, RUN, Rule
 from kb.writing.secrettables import table_secrets
@@ -226,5 +226,5 @@ def private_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        problem = say("the private word {pattern} is no regular expression: {problem}", pattern=pattern, problem=error)
-        raise BadInput(problem, hint=say("correct private_words in kb.toml")) from None
+        problem = msg("the private word {pattern} is no regular expression: {problem}", pattern=pattern, problem=error)
+        raise BadInput(problem, hint=msg("correct private_words in kb.toml")) from None

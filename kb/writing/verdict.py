@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kb.i18n import Message, msg
 from kb.kinds import ADR_SECTIONS, BY_NAME
 from kb.record import Candidate, Record, Section, Similar, Status
 from kb.text import one_line
 from kb.values import NamedTuple
-from kb.words import Said, say
 from kb.writing.contradict import in_other_words, outright
 from kb.writing.dedup import closest, retold, similar, similarity, titled_alike
 
@@ -26,7 +26,7 @@ class Decision(NamedTuple):
     """create, merge or conflict."""
     record: Record | None = None
     """The existing record, for merge and conflict."""
-    reason: Said | None = None
+    reason: Message | None = None
     similar: tuple[Similar, ...] = ()
 
     @property
@@ -47,7 +47,7 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
     if found := _closest_contradiction(candidate, others):
         return Decision("conflict", *found, alike)
     if same := titled_alike(candidate, others, threshold):
-        reason = say(
+        reason = msg(
             "says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=f"{same.score:.2f}"
         )
         return Decision("merge", same.record, reason, alike)
@@ -56,7 +56,7 @@ def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> De
             return Decision("conflict", record, differs, alike)
         if threshold < 1 and (same := retold(candidate, record)):
             score = f"{same.score:.2f}"
-            reason = say(
+            reason = msg(
                 "says the same as [{id}] in other words, {score} of them", id=same.record.scoped_id, score=score
             )
             return Decision("merge", same.record, reason, alike)
@@ -95,7 +95,7 @@ def _is_same_heading(one: Section, other: Section) -> bool:
     return one.name == other.name and (bool(one.name) or one.heading == other.heading)
 
 
-def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Said] | None:
+def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:
     """Return the record that *candidate* contradicts outright and whose title is likest, with the reason.
 
     Where "use PostgreSQL for storage" holds and "use PostgreSQL for invoices storage" as well, it is the latter that
@@ -128,14 +128,14 @@ def missing_sections(record: Record) -> tuple[str, ...]:
     return tuple(name for name in BY_NAME[record.kind].required if not record.section(name).strip())
 
 
-def to_complete(record: Record, lacking: Sequence[str]) -> Said:
+def to_complete(record: Record, lacking: Sequence[str]) -> Message:
     """Say how the sections that *record* is *lacking* are added, with or without an editor; nothing for none."""
     if not lacking:
-        return say("")
+        return msg("")
     if not set(lacking) <= set(ADR_SECTIONS):
-        return say("complete it: kb edit {id}", id=record.scoped_id)
+        return msg("complete it: kb edit {id}", id=record.scoped_id)
     options = " ".join("--impact PATH" if name == "impact" else f'--{name} "…"' for name in lacking)
-    return say("complete it: kb write --updates {id} {options}", id=record.scoped_id, options=options)
+    return msg("complete it: kb write --updates {id} {options}", id=record.scoped_id, options=options)
 
 
 def status_of(record: Record) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from kb import snapshot
 from kb.digest import sha256
+from kb.i18n import msg
 from kb.kinds import KINDS
 from kb.knowledge.guard.places import BANK
 from kb.knowledge.names import CONTENT
 from kb.snapshot import GONE, Entry, Snapshot
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.checking.findings import Finding
@@ -57,8 +57,8 @@ def staged(kb: KnowledgeBase) -> Iterator[Finding]:
             continue
         if path in mended and mended[path] == sha256(kb.repository.output(["cat-file", "blob", oid]).out).hexdigest():
             continue
-        message = say("an agent has staged a change here, where only kb writes")
-        fix = say("take it back: git restore --staged --worktree {path}; then: kb write", path=path)
+        message = msg("an agent has staged a change here, where only kb writes")
+        fix = msg("take it back: git restore --staged --worktree {path}; then: kb write", path=path)
         yield Finding("writer", "error", path, 1, message, fix)
 
 

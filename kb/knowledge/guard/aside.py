@@ -12,6 +12,7 @@ from kb import markdown, snapshot
 from kb.decision import Decision
 from kb.errors import BadRecord, KbError
 from kb.guarding import guard
+from kb.i18n import Message, msg
 from kb.knowledge.guard import outside
 from kb.knowledge.guard.log import OWED, Log
 from kb.knowledge.guard.outside import SETTINGS, Change, Judged, Look
@@ -22,7 +23,6 @@ from kb.store.files import remove, write_whole
 from kb.store.git import checkout
 from kb.store.git.repository import Head, Move, message
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -69,7 +69,7 @@ def after_call(kb: KnowledgeBase, caller: Caller) -> Decision:
     allowed = snapshot.allowed(kb.root, caller.session).split("\n")
     if not kb.state.clone:  # before the call it was there
         outside.look(kb, caller.folder)
-        gone = kb.words(say("kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person",
+        gone = kb.words(msg("kb: {path}, kb's own state, was deleted; what can be made anew is. Next: tell the person",
                             path=os.path.relpath(kb.state.folder, kb.root)))  # fmt: skip
         return Decision(context=gone, message=gone)
     snapshot.end(kb.root, caller.session)
@@ -115,7 +115,7 @@ def _answered(
     is_blocking = mode == guard.BLOCK and not only_named
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
     left = [one for one in found.edits if one not in back]
-    said: list[tuple[Said, bool]] = []
+    said: list[tuple[Message, bool]] = []
     if back:
         said.append((_set_aside(kb, caller, seen, back), True))
         if committed := _committed(kb, seen, back):
@@ -135,7 +135,7 @@ def _answered(
 # -- block -------------------------------------------------------------------------------------------
 
 
-def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> Said:
+def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> Message:
     """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     others = [one for one in changes if os.path.isabs(one.path) or _masked(kb, one.data) != one.data]
@@ -145,17 +145,17 @@ def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[
     _unstage(kb, inside)
     where = ", ".join(filter(None, (branch, ref)))
     if lost:
-        return say(
+        return msg(
             "kb: {paths} changed outside kb, and cannot be put back; this version is kept as {ref}. Ask the person.",
             paths=_listed(lost), ref=where,
         )  # fmt: skip
     if all(change.path in SETTINGS for change in changes):
-        return say(
+        return msg(
             "kb: {paths} was put back: the settings of the knowledge base are for the person to change. The new "
             "version is kept as {ref}. Next: ask the person",
             paths=_listed([change.path for change in changes]), ref=where,
         )  # fmt: skip
-    return say(
+    return msg(
         "kb: {paths} changed outside kb and was put back; the new version is kept as {ref}. "
         "Next: hand it in with kb write",
         paths=_listed([change.path for change in changes]), ref=where,
@@ -172,7 +172,7 @@ def _committed(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> list
             if now.get(one.path, GONE) == one.after and before.get(one.path, GONE) != one.after]  # fmt: skip
 
 
-def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Said:
+def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Message:
     """Tell which command undoes what was committed: kb takes back no commit that it has not made.
 
     It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
@@ -182,7 +182,7 @@ def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Sai
         restore = _git(kb, "restore", f"--source={seen.before.head[:12]}", "--staged", "--", *where)
     else:
         restore = _git(kb, "rm", "-q", "--cached", "--", *paths)
-    return say(
+    return msg(
         "kb: a commit holds the changed {paths} as well, so git shows them as edited. Next, to undo that: {command}",
         paths=_listed(paths), command=f"{restore} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}",
     )  # fmt: skip
@@ -202,7 +202,7 @@ def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Cha
     }  # fmt: skip
     masked = {change.path: _masked(kb, change.data) for change in changes}
     paths = [change.path for change in changes]
-    reason = kb.words(say("An agent changed {paths} outside kb; the files were put back.", paths=_listed(paths)))
+    reason = kb.words(msg("An agent changed {paths} outside kb; the files were put back.", paths=_listed(paths)))
     words = message(f"Keep what an agent changed outside kb: {name}", reason, trailers)
     with repository.locked(), kb.state.stage() as stage:
         stem = branch = f"kb/review/{name}-outside"
@@ -278,8 +278,8 @@ def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
 # -- warn, and what is kept --------------------------------------------------------------------------
 
 
-def _left(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> Said:
-    return say(
+def _left(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> Message:
+    return msg(
         "kb: {paths} changed outside kb: kb has checked nothing of it. "
         "Next: hand it in with kb write, then: {command}",
         paths=_listed([change.path for change in changes]), command=_taking_back(kb, seen, changes),
@@ -306,11 +306,11 @@ def _git(kb: KnowledgeBase, *words: str) -> str:
     return shlex.join(["git", "-C", kb.root, *words])
 
 
-def _kept(kb: KnowledgeBase, changes: Sequence[Change]) -> Said:
+def _kept(kb: KnowledgeBase, changes: Sequence[Change]) -> Message:
     """Keep a person's text that no commit has, and tell how it comes back."""
     ref = keep(kb, {_name(change): outside.content_of(kb, change.before) for change in changes})
     paths = [_name(change) for change in changes]
-    return say(
+    return msg(
         "kb: {paths} held text that was not committed, and a command of the agent took it away; it is kept as {ref}. "
         "It comes back with: {command}",
         paths=_listed([change.path for change in changes]), ref=ref,
@@ -345,17 +345,17 @@ def _name(change: Change) -> str:
     return "outside" + change.path if os.path.isabs(change.path) else change.path
 
 
-def _moved(seen: Look, changes: Sequence[Change]) -> Said:
+def _moved(seen: Look, changes: Sequence[Change]) -> Message:
     gone = [change.path for change in changes if change.after == GONE]
     command = f"git switch {seen.before.ref.removeprefix('refs/heads/')}" if seen.before.ref else ""
     if seen.before.ref == seen.now.ref or not command:
         command = f"git log {seen.before.head[:12]}"
     if gone:
-        return say(
+        return msg(
             "kb: with the commit that is checked out now these records are gone: {paths}. They are in {before}: "
             "{command}", paths=_listed(gone), before=seen.before.head[:12], command=command,
         )  # fmt: skip
-    return say(
+    return msg(
         "kb: with the commit that is checked out now these records have another status: {paths}. "
         "They are as they were in {before}: {command}",
         paths=_listed([change.path for change in changes]), before=seen.before.head[:12], command=command,

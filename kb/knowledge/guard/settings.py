@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from kb.guarding.risk import FILE, BadRisk, Risk, settings_of
+from kb.i18n import msg
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,13 +28,13 @@ def settings_at(root: str) -> Risk:
         with open(path, encoding="utf-8-sig") as file:
             source = file.read(_LARGEST)
     except UnicodeDecodeError:
-        raise BadRisk(say("not valid UTF-8"), path=path, hint=say("save it as UTF-8")) from None
+        raise BadRisk(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
     except OSError as error:
-        raise BadRisk(say("cannot be read: {problem}", problem=error.strerror), path=path) from None
+        raise BadRisk(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
     try:
         entries = load(source, 3).entries
     except YamlError as error:
-        raise BadRisk(say("not valid YAML: {problem}", problem=error.problem), path=path, line=error.line) from None
+        raise BadRisk(msg("not valid YAML: {problem}", problem=error.problem), path=path, line=error.line) from None
     values = {key: entry.value for key, entry in entries.items()}
     return settings_of(values, {key: entry.line + 1 for key, entry in entries.items()}, source, path)
 

@@ -12,6 +12,7 @@ from kb.guarding.calls import touched
 from kb.guarding.risk import FILE as RISK_FILE
 from kb.guarding.risk import HIGH, PATTERNS, Level, Risk, level, text_of
 from kb.guarding.touched import Call, Place
+from kb.i18n import Message, msg
 from kb.knowledge.guard.blocks import changes_block
 from kb.knowledge.guard.log import NOTICED, QUOTED, READ, Log
 from kb.knowledge.guard.places import Grounds, grounds, in_project, inside, is_telling, meant, real_path, whose
@@ -20,7 +21,6 @@ from kb.patterns import regex
 from kb.record import GLOBAL, Record, Status
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -95,22 +95,22 @@ def _wanted(kb: KnowledgeBase, ground: Grounds, settings: Risk) -> list[str]:
 
 def _step(
     kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: Sequence[str], *, is_high: bool
-) -> Said | None:
+) -> Message | None:
     """Return how the memory is to be read; None where it has been, or where nothing in it is about the call."""
     reads = log.here(READ)
     if wanted := _wanted(kb, ground, settings):
         if any(inside(real_path(path), read) for path in wanted for read in reads if os.path.isfile(read)):
             return None
-        return say("read {path}", path=_short(wanted[0], ground))
+        return msg("read {path}", path=_short(wanted[0], ground))
     if reads:
         return None
     project = kb.project(ground.folder)
     if record := _governing(kb, project, paths):
-        return say("run: {command}", command=f"kb show {name_of(kb, record)}")
+        return msg("run: {command}", command=f"kb show {name_of(kb, record)}")
     is_own = inside(kb.root, ground.project)
     scopes = [project, GLOBAL] if is_own else [project] if project != GLOBAL else []
     if is_high and scopes and kb.fresh(thorough=False).titles(scopes, 1):
-        return say("run: {command}", command="kb list")
+        return msg("run: {command}", command="kb list")
     return None
 
 
@@ -132,7 +132,7 @@ class Standing(NamedTuple):
     """How the guard stands in a folder."""
 
     mode: str
-    notice: Said | None
+    notice: Message | None
     read: tuple[str, ...]
     """What must have been read, any of these files; () for any record."""
     risks: tuple[tuple[str, Level], ...]
@@ -162,19 +162,19 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
     """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
     language = kb.config.language
     if call.forges:
-        return guard.forged(call.forges).in_language(language)
+        return guard.forged(call.forges).translate(language)
     is_free = kb.config.writer == "direct"
     for place in call.writes:
         if is_telling(place) and not is_free:
-            return guard.kept(place.path.replace("\0", "…"), "record").in_language(language)
+            return guard.kept(place.path.replace("\0", "…"), "record").translate(language)
         for path in meant(place, ground):
             what = whose(path, ground, whole=place.whole)
             if what and not (is_free and what != "state") and not _takes_back(kb, place, path):
-                return guard.kept(_short(path, ground), what).in_language(language)
+                return guard.kept(_short(path, ground), what).translate(language)
             if not what and not is_free and changes_block(path, seen.tool, seen.given):
-                return guard.kept(_short(path, ground), "block").in_language(language)
+                return guard.kept(_short(path, ground), "block").translate(language)
     if call.decides:
-        return guard.decides(call.decides).in_language(language)
+        return guard.decides(call.decides).translate(language)
     return _settings_asked(kb, call, ground)
 
 
@@ -194,7 +194,7 @@ def _settings_asked(kb: KnowledgeBase, call: Call, ground: Grounds) -> Decision:
     for place in call.writes:
         for path in meant(place, ground):
             if real_path(path) in own:
-                return guard.settings(os.path.basename(path)).in_language(kb.config.language)
+                return guard.settings(os.path.basename(path)).translate(kb.config.language)
     return Decision()
 
 
@@ -218,20 +218,20 @@ def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: 
     said = []
     if not log.ever(NOTICED):
         notices = [kb.words(mode.notice)] if mode.notice else []
-        notices += [f"kb: {trouble.in_language(language)}"] if trouble else []
+        notices += [f"kb: {trouble.translate(language)}"] if trouble else []
         if notices:
             log.add(NOTICED)
             said.append(Decision(message="\n".join(notices)))
     risk = level(written, settings, many=many)
     is_asked = mode.name != guard.OFF and log.session
     step = _step(kb, ground, settings, log, written, is_high=risk.name == HIGH) if is_asked else None
-    key = step.in_language("en") if step else ""
+    key = step.translate("en") if step else ""
     is_first = not log.here(WARN) and key not in log.ever(WARN)
     ruling = guard.unread(mode.name, risk, step)
     if ruling.permission and not log.add(ruling.permission, key):
         ruling = guard.Words()
     if ruling.permission == DENY or (ruling.permission and is_first):
-        said.append(ruling.in_language(language))
+        said.append(ruling.translate(language))
     constraints = _constraints(kb, ground)
     patterns = sorted({_literal(path) for path in kb.fresh(thorough=False).impacts(constraints)})
     said.append(_quoted(kb, constraints, [path for path in written if _may_be_about(path, patterns)], log))
@@ -261,7 +261,7 @@ def _quoted(kb: KnowledgeBase, constraints: Filter, written: Sequence[str], log:
     for record in hint.shown:
         log.add(QUOTED, record.uid)
     about = next(path for path, records in on_paths if any(record.uid in found for record in records))
-    head = kb.words(say("kb: what holds for {path}:", path=about))
+    head = kb.words(msg("kb: what holds for {path}:", path=about))
     return Decision(context=f"{head}\n{hint.text}") if hint.text else Decision()
 
 

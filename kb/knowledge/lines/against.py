@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from kb.checking.changes import identity, names
 from kb.checking.findings import Finding, Key, Severity
 from kb.checking.shelf import Shelf, finding
+from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.parted import Lines
 from kb.knowledge.recall.neighbours import MOST, Neighbours, candidate_of
 from kb.record import GLOBAL, LIVE, Record, Status
 from kb.text import clip
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 from kb.writing.contradict import contradiction
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ class Against:
         return after is not None and _key(after) == _key(record)
 
     def _taken(self, record: Record, other: Record, branch: str, is_younger: bool | None) -> Finding:
-        message = say("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
+        message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
         fix = (
-            say("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
+            msg("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
             if is_younger is False
-            else say("give this one a new number: kb renumber {id}", id=record.scoped_id)
+            else msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
         )
         return self._finding("branch-id", record, message, fix, "error", key="id")
 
@@ -104,7 +104,7 @@ class Against:
             for other, reason in (*there, *among.contradicted(record)):
                 if (other.path, record.id) not in self.clashing and not self._stood(record, other):
                     self.clashing |= {(record.path, other.id), (other.path, record.id)}
-                    fix = say(
+                    fix = msg(
                         "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
                         old=other.scoped_id,
                         new=record.scoped_id,
@@ -113,8 +113,8 @@ class Against:
                     yield self._finding("contradiction", record, reason, fix, severity, key="title")
             for other, reason in elsewhere.contradicted(record):
                 if not self._stood(record, other):
-                    message = say("on {branch}: {reason}", branch=self.elsewhere[identity(other)][0], reason=reason)
-                    fix = say("settle it with the other branch: what is merged second has to replace what was first")
+                    message = msg("on {branch}: {reason}", branch=self.elsewhere[identity(other)][0], reason=reason)
+                    fix = msg("settle it with the other branch: what is merged second has to replace what was first")
                     yield self._finding("contradiction", record, message, fix, "warning", key="title")
 
     def _after(self, record: Record) -> Record:
@@ -137,20 +137,22 @@ class Against:
             for rival in rivals if named and record.status == Status.ACCEPTED else ():
                 both = named & set(rival.supersedes)
                 if both and rival.scope == record.scope and not _explains(record, rival):
-                    message = say(
+                    message = msg(
                         "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
                         branch=self.lines.revision,
                         old=", ".join(sorted(both)),
                         rival=rival.scoped_id,
                     )
-                    fix = say(
+                    fix = msg(
                         "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
                         old=rival.scoped_id,
                         new=record.scoped_id,
                     )
                     yield self._finding("heirs", record, message, fix, "warning", key="supersedes")
 
-    def _finding(self, rule: str, record: Record, message: Said, fix: Said, severity: Severity, *, key: str) -> Finding:
+    def _finding(
+        self, rule: str, record: Record, message: Message, fix: Message, severity: Severity, *, key: str
+    ) -> Finding:
         return finding(rule, self.opened[record.path], message, fix, severity=severity, key=key)
 
 

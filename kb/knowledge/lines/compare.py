@@ -13,6 +13,7 @@ from kb.checking.findings import Finding, Source
 from kb.checking.meaning import meaning
 from kb.checking.rules import RULES, found
 from kb.checking.shelf import Shelf, arranged, shelf
+from kb.i18n import Message
 from kb.knowledge import checkup
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.against import Against
@@ -21,7 +22,6 @@ from kb.knowledge.lookup import for_reader
 from kb.knowledge.recall.neighbours import MOST
 from kb.record import GLOBAL
 from kb.values import TYPE_CHECKING
-from kb.words import Said
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -75,7 +75,7 @@ def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> C
     )
 
 
-def for_anybody(kb: KnowledgeBase, sentences: Iterable[Said], shared: frozenset[str]) -> Iterator[Said]:
+def for_anybody(kb: KnowledgeBase, sentences: Iterable[Message], shared: frozenset[str]) -> Iterator[Message]:
     """Yield the *sentences* with ids by which a reader finds the records wherever they stand."""
     for said in sentences:
         yield for_reader(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kb.errors import GitFailed, NeedsPerson
+from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.collisions import Collisions
 from kb.knowledge.lines.renaming import Key, Renumbered
@@ -13,7 +14,6 @@ from kb.knowledge.names import CONTENT
 from kb.store.git.lines import differences, objects, tree_of
 from kb.store.git.trees import patched
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -29,7 +29,7 @@ class Joined(NamedTuple):
     conflicts: tuple[str, ...] = ()
     """The files that only a person can merge, from the top of the repository."""
     renumbered: tuple[Renumbered, ...] = ()
-    told: tuple[Said, ...] = ()
+    told: tuple[Message, ...] = ()
 
 
 def joined(
@@ -72,8 +72,8 @@ def is_content(kb: KnowledgeBase, name: str) -> bool:
 def unrelated(kb: KnowledgeBase, name: str) -> NeedsPerson:
     """Return what to say where two lines have no commit in common."""
     return NeedsPerson(
-        say("{name} and this branch have no commit in common", name=name),
-        hint=say("if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}",
+        msg("{name} and this branch have no commit in common", name=name),
+        hint=msg("if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}",
                  name=name),
     )  # fmt: skip
 
@@ -84,7 +84,7 @@ def _merged_by_git(kb: KnowledgeBase, keeps: str, gives: str) -> tuple[str, list
     output = kb.repository.output([*_NO_DRIVER, "merge-tree", *options, keeps, gives])
     if output.code > 1:
         problem = output.error.strip()
-        raise GitFailed(say("git {command} failed: {problem}", command="merge-tree", problem=problem))
+        raise GitFailed(msg("git {command} failed: {problem}", command="merge-tree", problem=problem))
     tree, *names = output.out.decode("utf-8", "surrogateescape").split("\0")
     return tree.strip(), [name for name in names if name]
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from kb.errors import UnknownId
 from kb.front import decode
+from kb.i18n import msg
 from kb.knowledge.lines.renaming import Key, Renumbered, key_of, meant, readdressed, renamed_path, text_scope
 from kb.knowledge.lookup import one_named
 from kb.knowledge.names import CONTENT
@@ -19,7 +20,6 @@ from kb.knowledge.write.change import Writing
 from kb.record import Record
 from kb.store.git.repository import message
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -100,8 +100,8 @@ def _named(kb: KnowledgeBase, by_key: dict[Key, list[Record]], name: str, scope:
         return twins
     record = one_named(kb.index, name, scope or kb.here)
     if scope and record.scope != scope:
-        words = say("there is no record {id} in {scope}", id=name, scope=scope)
-        raise UnknownId(words, hint=say("see: kb list"))
+        words = msg("there is no record {id} in {scope}", id=name, scope=scope)
+        raise UnknownId(words, hint=msg("see: kb list"))
     return [record]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kb import markdown
 from kb.errors import BadRecord, UnknownId
+from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.collisions import values_of
 from kb.knowledge.names import CONTENT
@@ -24,7 +25,6 @@ from kb.store.git.lines import is_ancestor
 from kb.store.git.repository import message
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -47,7 +47,7 @@ class Undecided(NamedTuple):
 
     path: str
     merge: str
-    reasons: tuple[Said, ...]
+    reasons: tuple[Message, ...]
 
 
 class Repaired(NamedTuple):
@@ -103,7 +103,7 @@ class _Repair:
         records = self._kb.index.named(name.strip("[]").rpartition(":")[2].upper())
         commit = "" if found or records else revisions.commit_of(self._kb, name)
         if not (found or records or commit):
-            raise UnknownId(say("{name} is no record and no merge", name=name), hint=say("see: kb list"))
+            raise UnknownId(msg("{name} is no record and no merge", name=name), hint=msg("see: kb list"))
         self._paths |= {*found[:1], *(record.path for record in records)}
         self._commits += [commit] if commit else []
 

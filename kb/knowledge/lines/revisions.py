@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from kb import markdown
 from kb.errors import BadRecord, GitFailed
+from kb.i18n import Message, msg
 from kb.knowledge.names import CONTENT, REVIEWS
 from kb.knowledge.write.publish import is_record
 from kb.record import Record
 from kb.store.git.command import could_not_look, failure
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -50,14 +50,14 @@ def parted(kb: KnowledgeBase, revision: str) -> Parted:
     """Return where HEAD and *revision* parted; raise GitFailed naming the next step where git cannot tell."""
     head, tip = commit_of(kb, "HEAD"), commit_of(kb, revision)
     if not head:
-        raise GitFailed(say("nothing is committed here yet"), hint=say("commit first, then compare"))
+        raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
     if not tip:
-        said = say("git does not know {revision} here", revision=revision)
-        raise GitFailed(said, hint=_missing(kb, say("see which there are: git branch --all")))
+        said = msg("git does not know {revision} here", revision=revision)
+        raise GitFailed(said, hint=_missing(kb, msg("see which there are: git branch --all")))
     base = common(kb, tip, head)
     if not base:
-        said = say("git finds no commit that {revision} and HEAD have in common", revision=revision)
-        raise GitFailed(said, hint=_missing(kb, say("name the branch that this one came from")))
+        said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
+        raise GitFailed(said, hint=_missing(kb, msg("name the branch that this one came from")))
     return Parted(tip, head, base, _fork(kb, tip, base))
 
 
@@ -67,9 +67,9 @@ def _fork(kb: KnowledgeBase, tip: str, base: str) -> str:
     return (common(kb, tip, work) if work else "") or base
 
 
-def _missing(kb: KnowledgeBase, otherwise: Said) -> Said:
+def _missing(kb: KnowledgeBase, otherwise: Message) -> Message:
     if os.path.exists(os.path.join(kb.repository.common_dir, "shallow")):
-        return say("the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow")
+        return msg("the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow")
     return otherwise
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb import markdown
 from kb.errors import BadRecord
+from kb.i18n import Message, msg
 from kb.knowledge.lines.collisions import values_of
 from kb.knowledge.lines.renaming import Renaming
 from kb.knowledge.project import MARK
@@ -21,7 +22,6 @@ from kb.store.files import write
 from kb.store.git import checkout
 from kb.store.git.lines import Difference
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -46,7 +46,7 @@ class Unmerged(NamedTuple):
     """What our line began with."""
     ours: bytes | None
     """What our line has made of it."""
-    reasons: tuple[Said, ...] = ()
+    reasons: tuple[Message, ...] = ()
 
 
 class Upon:
@@ -60,7 +60,7 @@ class Upon:
         self._labels = labels
         self._files: dict[str, bytes | None] = {}
         self.unmerged: dict[str, Unmerged] = {}
-        self.told: list[Said] = []
+        self.told: list[Message] = []
         """What one of the lines removed and the other had left alone."""
 
     def prepare(self, paths: Iterable[str]) -> None:
@@ -98,13 +98,13 @@ class Upon:
         if there in (step.before, step.now):
             return {} if there == step.now else {step.path: step.now}
         if there is None or step.now is None:
-            return self._left_to_a_person(step, say("one side has removed it, the other has changed it"))
+            return self._left_to_a_person(step, msg("one side has removed it, the other has changed it"))
         return self._put_merged(step, there)
 
     def _put_moved(self, step: Step, there: bytes | None) -> dict[str, bytes | None]:
         """Put upon the other line what has another place now."""
         if there is None and self.content(step.path) is None:
-            return self._left_to_a_person(step, say("one side has removed it, the other has moved it"))
+            return self._left_to_a_person(step, msg("one side has removed it, the other has moved it"))
         if there is None:
             return self._put(step._replace(old=step.path))
         changes = self._put_merged(step, there) if there != step.before else {step.path: step.now}
@@ -117,19 +117,19 @@ class Upon:
             return {} if now == there and step.old == step.path else {step.path: now}
         return self._left_to_a_person(step, *reasons)
 
-    def _left_to_a_person(self, step: Step, *reasons: Said) -> dict[str, bytes | None]:
+    def _left_to_a_person(self, step: Step, *reasons: Message) -> dict[str, bytes | None]:
         """Remember what our line says of a file of which the other says something else."""
         known = self.unmerged.get(step.old)
         base = known.base if known else step.before
         self.unmerged[step.old] = Unmerged(step.old, base, step.now, known.reasons if known else reasons)
         return {}
 
-    def _merged(self, step: Step, there: bytes) -> tuple[bytes | None, tuple[Said, ...]]:
+    def _merged(self, step: Step, there: bytes) -> tuple[bytes | None, tuple[Message, ...]]:
         assert step.now is not None
         if is_record(step.path):
             found = merged_record(step.before, there, step.now, path=step.path, labels=self._labels)
             if not found.conflicts:
-                self.told += [say("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
+                self.told += [msg("{path}: {problem}", path=step.path, problem=said) for said in found.removed]
             if known := self.unmerged.get(step.old):
                 self.unmerged[step.old] = known._replace(ours=step.now)
             return (None, tuple(c.said for c in found.conflicts)) if found.conflicts else (found.data, ())

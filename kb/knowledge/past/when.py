@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from kb.errors import BadInput, GitFailed
+from kb.i18n import msg
 from kb.knowledge.lines.revisions import commit_of
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -17,8 +17,8 @@ def revision(kb: KnowledgeBase, name: str) -> str:
     """Return the commit that the revision *name* means; raise BadInput for none."""
     commit = commit_of(kb, name) if name and not name.startswith("-") else ""
     if not commit:
-        said = say("git does not know {revision} here", revision=name)
-        raise BadInput(said, hint=say("see which there are: git log --oneline"))
+        said = msg("git does not know {revision} here", revision=name)
+        raise BadInput(said, hint=msg("see which there are: git log --oneline"))
     return commit
 
 
@@ -35,8 +35,8 @@ def end_of(kb: KnowledgeBase, word: str) -> str:
     day = kb.day_named(word)
     found = before(kb, midnight(day) + 86_400)
     if not found:
-        said = say("nothing was committed yet on {day}", day=day)
-        raise BadInput(said, hint=say("see when the first commit was made: git log --reverse"))
+        said = msg("nothing was committed yet on {day}", day=day)
+        raise BadInput(said, hint=msg("see when the first commit was made: git log --reverse"))
     return found
 
 
@@ -48,7 +48,7 @@ def begin_of(kb: KnowledgeBase, day: str) -> str:
 def before(kb: KnowledgeBase, moment: float) -> str:
     """Return the last commit of the checked-out line before the time *moment* (seconds since 1970), or ""."""
     if not commit_of(kb, "HEAD"):
-        raise GitFailed(say("nothing is committed here yet"), hint=say("commit first, then compare"))
+        raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
     if moment < 2:  # git takes a time before 1970 for now
         return ""
     limit = f"--before=@{int(moment) - 1} +0000"
@@ -61,5 +61,5 @@ def midnight(day: str) -> float:
         return time.mktime(time.strptime(day, "%Y-%m-%d"))
     except (ValueError, OverflowError):
         raise BadInput(
-            say("{word} is no day", word=day), hint=say("use today, yesterday, week, 7d or 2026-11-21")
+            msg("{word} is no day", word=day), hint=msg("use today, yesterday, week, 7d or 2026-11-21")
         ) from None

@@ -6,9 +6,9 @@ import os
 import shlex
 from collections.abc import Iterator
 
+from kb.i18n import Message, msg
 from kb.knowledge.names import INBOX, REJECTED
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -50,7 +50,7 @@ return filename
 def steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule: str) -> str:
     """Return, as markdown, what to do in which order about what was *found*."""
     words = kb.words
-    parts = [f"# {words(say('Remove a secret'))}\n\n{words(say('None of the commands below has been run.'))}\n"]
+    parts = [f"# {words(msg('Remove a secret'))}\n\n{words(msg('None of the commands below has been run.'))}\n"]
     for number, (title, said, commands) in enumerate(_steps(kb, found, folder, in_clear=in_clear, rule=rule), 1):
         text = "\n\n".join(words(one) for one in said)
         shell = "\n\n```sh\n" + "\n".join(commands) + "\n```" if commands else ""
@@ -58,15 +58,15 @@ def steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule:
     return "\n".join(parts)
 
 
-Step = tuple[Said, list[Said], list[str]]
+Step = tuple[Message, list[Message], list[str]]
 
 
 def _steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule: str) -> Iterator[Step]:
     yield _rotate(rule)
     if found.files:
         yield (
-            say("Take it out of the files"),
-            [say("Edit these places and commit: {places}", places=", ".join(found.files))],
+            msg("Take it out of the files"),
+            [msg("Edit these places and commit: {places}", places=", ".join(found.files))],
             [],
         )
     if found.hits or found.named:
@@ -86,20 +86,20 @@ def _steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule
 
 def _rotate(rule: str) -> Step:
     said = [
-        say("Take the secret back and give out a new one. Whoever has read the repository has it: removing it from "
+        msg("Take the secret back and give out a new one. Whoever has read the repository has it: removing it from "
             "the history does not make it secret again."),
-        say("kb searches this clone only. The host of your agent keeps transcripts of its own, and so may a terminal, "
+        msg("kb searches this clone only. The host of your agent keeps transcripts of its own, and so may a terminal, "
             "an editor and a backup."),
     ]  # fmt: skip
     if issuer := _ISSUERS.get(rule):
-        said.insert(1, say("Where it was issued: {issuer}", issuer=issuer))
-    return say("Rotate it first"), said, []
+        said.insert(1, msg("Where it was issued: {issuer}", issuer=issuer))
+    return msg("Rotate it first"), said, []
 
 
 def _freeze() -> Step:
     return (
-        say("Tell everybody who has a clone"),
-        [say("From here on until the last step nobody pushes. What is not pushed yet is pushed now, or is lost work: "
+        msg("Tell everybody who has a clone"),
+        [msg("From here on until the last step nobody pushes. What is not pushed yet is pushed now, or is lost work: "
              "every commit behind the first one with the secret gets a new id.")],
         [],
     )  # fmt: skip
@@ -108,49 +108,49 @@ def _freeze() -> Step:
 def _rewrite(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool) -> Step:
     replacements = shlex.quote(os.path.join(folder, "replacements.txt"))
     said = [
-        say("git filter-repo rewrites all refs, those of kb under refs/kb/ too. "
+        msg("git filter-repo rewrites all refs, those of kb under refs/kb/ too. "
             "Make a copy of the whole folder first."),
-        say("It compares text with text and no hashes, so the file of replacements names the secret in clear. Only you "
+        msg("It compares text with text and no hashes, so the file of replacements names the secret in clear. Only you "
             "can read that file; take it away at the end.")
         if in_clear
-        else say("The file of replacements holds no secret: a pattern of fixed length finds it and nothing else here."),
+        else msg("The file of replacements holds no secret: a pattern of fixed length finds it and nothing else here."),
     ]  # fmt: skip
     options = [f"--replace-text {replacements}"]
     if any(hit.kind in ("commit", "tag") for hit in found.hits):
         options.append(f"--replace-message {replacements}")
     if any(hit.kind == "tree" for hit in found.hits):
-        said.append(say("A file's name holds it, too; it is renamed in every commit."))
+        said.append(msg("A file's name holds it, too; it is renamed in every commit."))
         options.append(f'--filename-callback "$(cat {shlex.quote(os.path.join(folder, "filenames.py"))})"')
     top = shlex.quote(kb.repository.top)
     commands = [
         "pipx install git-filter-repo",
         f"cp -a {top} {shlex.quote(kb.repository.top + _COPY)}",
         f"cd {top}",
-        "git stash list   # " + kb.words(say("apply or drop what is stashed first")),
+        "git stash list   # " + kb.words(msg("apply or drop what is stashed first")),
         "git filter-repo --force " + " ".join(options),
     ]
-    return say("Rewrite the history"), said, commands
+    return msg("Rewrite the history"), said, commands
 
 
 def _rename(folder: str) -> Step:
-    said = [say("Their names stand in a file that only you can read. What they held is made anew under another name.")]
+    said = [msg("Their names stand in a file that only you can read. What they held is made anew under another name.")]
     return (
-        say("Take away the refs whose names hold it"),
+        msg("Take away the refs whose names hold it"),
         said,
         [f"git update-ref --stdin < {shlex.quote(os.path.join(folder, 'refs.txt'))}"],
     )
 
 
 def _leftovers(kb: KnowledgeBase, found: Found) -> Step:
-    said: list[Said] = []
+    said: list[Message] = []
     commands: list[str] = []
     if found.state:
-        said.append(say("What stands below .kb/ is derived or of the moment; look at spooled files before they go."))
+        said.append(msg("What stands below .kb/ is derived or of the moment; look at spooled files before they go."))
         commands += [f"rm -- {shlex.quote(path)}" for path in found.state]
     if found.inside:
-        said.append(say("Files of git's own: {places}. Reflogs go with the next step; settings are edited by hand.",
+        said.append(msg("Files of git's own: {places}. Reflogs go with the next step; settings are edited by hand.",
                         places=", ".join(found.inside)))  # fmt: skip
-    return say("Clear away what else there is"), said, commands
+    return msg("Clear away what else there is"), said, commands
 
 
 def _forget(kb: KnowledgeBase) -> Step:
@@ -160,20 +160,20 @@ def _forget(kb: KnowledgeBase) -> Step:
         "git gc --prune=now --aggressive",
         f"rm -rf -- {shlex.quote(os.path.join(kb.repository.common_dir, 'filter-repo'))}",
     ]
-    return say("Let git forget the old objects"), [say("Until then they can be read by their ids.")], commands
+    return msg("Let git forget the old objects"), [msg("Until then they can be read by their ids.")], commands
 
 
 def _push(kb: KnowledgeBase, found: Found) -> Step:
     said = [
-        say("git filter-repo has removed the remote origin, so that nothing is pushed by mistake. Affected here: "
+        msg("git filter-repo has removed the remote origin, so that nothing is pushed by mistake. Affected here: "
             "{refs}", refs=", ".join(found.refs) or "–"),
-        say("A protected branch must take a forced push for as long as this takes."),
-        say("Everybody else makes a new clone. Who merges or rebases an old one onto the new history brings the secret "
+        msg("A protected branch must take a forced push for as long as this takes."),
+        msg("Everybody else makes a new clone. Who merges or rebases an old one onto the new history brings the secret "
             "back."),
     ]  # fmt: skip
     commands = []
     for remote in found.remotes:
-        url = kb.words(say("URL of {remote}", remote=remote))
+        url = kb.words(msg("URL of {remote}", remote=remote))
         commands += [
             f"git remote add {shlex.quote(remote)} {shlex.quote(f'<{url}>')}",
             f"git push --force --all {shlex.quote(remote)}",
@@ -184,22 +184,22 @@ def _push(kb: KnowledgeBase, found: Found) -> Step:
                 if kb.repository.refs(f"{ref}*")
             ),
         ]
-    return say("Push it over the old history"), said, commands
+    return msg("Push it over the old history"), said, commands
 
 
 def _elsewhere() -> Step:
     said = [
-        say("Forks keep the old commits: ask their owners, or delete the forks."),
-        say("GitHub and GitLab keep what pull and merge requests have shown, and answer to the old ids from caches: "
+        msg("Forks keep the old commits: ask their owners, or delete the forks."),
+        msg("GitHub and GitLab keep what pull and merge requests have shown, and answer to the old ids from caches: "
             "ask their support to run a garbage collection, and delete the requests that show it."),
-        say("CI caches, artifacts, built wikis, mirrors and backups are cleaned where they are."),
+        msg("CI caches, artifacts, built wikis, mirrors and backups are cleaned where they are."),
     ]  # fmt: skip
-    return say("What no push reaches"), said, []
+    return msg("What no push reaches"), said, []
 
 
 def _finish(kb: KnowledgeBase, folder: str) -> Step:
     said = [
-        say("The copy and the prepared folder hold the secret: take both away. Then run kb purge-secret again, here "
+        msg("The copy and the prepared folder hold the secret: take both away. Then run kb purge-secret again, here "
             "and in a new clone: it must find nothing."),
     ]  # fmt: skip
     commands = [
@@ -207,4 +207,4 @@ def _finish(kb: KnowledgeBase, folder: str) -> Step:
         f"rm -r -- {shlex.quote(folder)}",
         "kb purge-secret",
     ]
-    return say("Clean up, and check"), said, commands
+    return msg("Clean up, and check"), said, commands

@@ -15,9 +15,9 @@ from itertools import pairwise
 from urllib.parse import quote
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.knowledge.purge.steps import RENAMED, steps
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def sought(secret: str) -> Sought:
     wanted = lines if len(lines) == 1 else [line for line in lines if len(line) >= 2 * SHORTEST and "-----" not in line]
     if not wanted or len(wanted[0]) < SHORTEST:
         raise BadInput(
-            say("the secret is shorter than {count} characters", count=SHORTEST), hint=say("search by hand: git log -S")
+            msg("the secret is shorter than {count} characters", count=SHORTEST), hint=msg("search by hand: git log -S")
         )
     forms = [
         form

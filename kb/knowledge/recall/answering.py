@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kb.config import NO_MODEL
+from kb.i18n import Message, msg
 from kb.knowledge import fresh
 from kb.knowledge.recall import finding, successors
 from kb.reading import rank, synonyms
@@ -23,7 +24,6 @@ from kb.templates import FOLDER
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.weighing import SCALE
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
     """The higher the better; comparable within one answer list only."""
     snippet: str
     """The words around the first match, each match between « and »."""
-    note: Said | str = ""
+    note: Message | str = ""
     """What to know of it: that it replaces another record found, or was found by meaning alone."""
     parts: Mapping[str, float] = {}
     """What the score is made of: parts that are added, and factors ("×…")."""
@@ -61,7 +61,7 @@ class Explained(NamedTuple):
     terms: tuple[tuple[str, int, float], ...]
     """Term, the number of records it stands in, and what it counts."""
     answers: list[Answer]
-    ran: Said | str = ""
+    ran: Message | str = ""
     """Which ways of searching took part; "" where no words were looked for."""
 
 
@@ -89,13 +89,13 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
     what, about = understood(query), rank.asked(query)
     plan = what.strategy
     terms: tuple[Term, ...] = ()
-    ran: Said | str = ""
+    ran: Message | str = ""
     best = _newest(index, _profile(wanted))[:limit] if plan.only else []
     if not best and query.strip():
         (terms, hits), ran = _found(kb, index, query, wanted, limit)
         best = rank.ranked(hits, about, scope=project, favoured=plan.kinds, aging=plan.recent)
         best, reranked = _reranked(kb, query, best)
-        best, ran = best[:limit], say("{ran}, {reranked}", ran=ran, reranked=reranked) if reranked else ran
+        best, ran = best[:limit], msg("{ran}, {reranked}", ran=ran, reranked=reranked) if reranked else ran
         if what.weak_identity and len(best) < FEW:
             known = {hit.record.path for hit in best}
             broad = [hit for hit in _newest(index, _profile(wanted)) if hit.record.path not in known]
@@ -118,10 +118,10 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
     return Explained(what.intent, plan.name, said, answers[:limit], ran)
 
 
-def _found(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, limit: int) -> tuple[finding.Found, Said]:
+def _found(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, limit: int) -> tuple[finding.Found, Message]:
     """Return what words find, with the help of vectors where the settings name an embedder; and what took part."""
     if kb.config.embedder == NO_MODEL:
-        return finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb)), say("lexical")
+        return finding.found(index, query, wanted, limit=limit, groups=all_synonyms(kb)), msg("lexical")
     from kb.knowledge.recall.meaning import Asked
 
     asked = Asked(kb, index, query, wanted)
@@ -129,7 +129,7 @@ def _found(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, limit: i
     return found, asked.ran
 
 
-def _reranked(kb: KnowledgeBase, query: str, hits: list[Hit]) -> tuple[list[Hit], Said | str]:
+def _reranked(kb: KnowledgeBase, query: str, hits: list[Hit]) -> tuple[list[Hit], Message | str]:
     if kb.config.reranker == NO_MODEL:
         return hits, ""
     from kb.knowledge.recall.meaning import reranked
@@ -161,9 +161,9 @@ def all_synonyms(kb: KnowledgeBase) -> list[Group]:
     return shipped_synonyms() + _groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
 
 
-def _by_meaning_alone(hit: Hit) -> Said | str:
+def _by_meaning_alone(hit: Hit) -> Message | str:
     if hit.parts.get("meaning") and not hit.parts.get("terms"):
-        return say("near in meaning; it holds none of the words")
+        return msg("near in meaning; it holds none of the words")
     return ""
 
 

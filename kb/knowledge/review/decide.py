@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kb import markdown
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
+from kb.i18n import Message, msg
 from kb.kinds import section_labels
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.joining import joined
@@ -23,7 +24,6 @@ from kb.store.git.lines import differences, tree_of
 from kb.store.git.repository import Head, LostRace, Move, Repository, message
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing.verdict import missing_sections
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def _merge(kb: KnowledgeBase, head: Head, review: Review) -> _Merge:
     found = joined(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
     if found.conflicts:
         raise NeedsPerson(
-            say("the review and this branch both changed {paths}", paths=", ".join(map(one_line, found.conflicts))),
-            hint=say("git merge {branch}", branch=review.branch),
+            msg("the review and this branch both changed {paths}", paths=", ".join(map(one_line, found.conflicts))),
+            hint=msg("git merge {branch}", branch=review.branch),
         )
     review = _as_it_will_be(review, found.renumbered)
     subject = f"Accept [{review.record.id}] {review.record.title}"
@@ -92,9 +92,9 @@ def _refuse_incomplete(kb: KnowledgeBase, head: Head, commit: str, review: Revie
     if will[0] == Status.ACCEPTED != was[0] and will[1]:
         lacking = section_labels(will[1], kb.config.language)
         raise KbError(
-            say("[{id}] lacks: {sections}", id=review.record.id, sections=lacking),
+            msg("[{id}] lacks: {sections}", id=review.record.id, sections=lacking),
             path=review.path,
-            hint=say("complete it on {branch}, or hand it in again with them: kb write", branch=review.branch),
+            hint=msg("complete it on {branch}, or hand it in again with them: kb write", branch=review.branch),
         )
 
 
@@ -114,8 +114,8 @@ def _refuse_others(kb: KnowledgeBase, head: Head, review: Review) -> None:
     for one in found:
         if not one.is_plain or not one.name.startswith(kb.repository.prefix):
             raise NeedsPerson(
-                say("the review changes {path}, which is no record", path=one_line(one.name)),
-                hint=say("git merge {branch}", branch=review.branch),
+                msg("the review changes {path}, which is no record", path=one_line(one.name)),
+                hint=msg("git merge {branch}", branch=review.branch),
             )
 
 
@@ -131,14 +131,14 @@ def _accepted(writing: Writing, merge: _Merge) -> Verdict:
     commit, review = merge.moves[0].new, merge.review
     record = markdown.read(writing.kb.repository.blob(commit, review.path) or b"", review.path)
     replaced = [old for old in review.against if old in record.supersedes]
-    said = [say("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else say("the review is accepted")]
-    said += [say("amends [{id}]", id=old) for old in review.against if old in record.amends]
+    said = [msg("accepted; it replaces {ids}", ids=", ".join(replaced)) if replaced else msg("the review is accepted")]
+    said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
     said += list(_statuses_moved(writing, merge))
-    said += [say("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
+    said += [msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered]
     return writing.verdict("updated", record, said)._replace(commit=commit)
 
 
-def _statuses_moved(writing: Writing, merge: _Merge) -> Iterator[Said]:
+def _statuses_moved(writing: Writing, merge: _Merge) -> Iterator[Message]:
     """Say of each record of the branch that gets another status by *merge* which it had and has."""
     for path, (before, now) in merge.changes.items():
         if before and now and is_record(path):
@@ -160,8 +160,8 @@ def _changes(kb: KnowledgeBase, head: str, commit: str, review: Review) -> Chang
             _readable(path, will, review)
         if was is not None and will is not None and checkout.clashes(kb.repository, head, path, was, will):
             raise NeedsPerson(
-                say("{path} has changes on the same lines that are not committed", path=path),
-                hint=say("commit them first: git commit {path}", path=path),
+                msg("{path} has changes on the same lines that are not committed", path=path),
+                hint=msg("commit them first: git commit {path}", path=path),
             )
     return dict(zip(paths, zip(before, now, strict=True), strict=True))
 
@@ -170,7 +170,7 @@ def _readable(path: str, data: bytes | None, review: Review) -> None:
     try:
         markdown.read(data or b"", path)
     except BadRecord as error:
-        raise NeedsPerson(error.message, hint=say("mend it on {branch}", branch=review.branch)) from None
+        raise NeedsPerson(error.message, hint=msg("mend it on {branch}", branch=review.branch)) from None
 
 
 def _not_checked_out(kb: KnowledgeBase, review: Review) -> None:
@@ -179,8 +179,8 @@ def _not_checked_out(kb: KnowledgeBase, review: Review) -> None:
     place = kb.repository.git("for-each-ref", form, f"refs/heads/{review.branch}").decode("utf-8", "replace").strip()
     if place:
         raise NeedsPerson(
-            say("{branch} is checked out in {path}", branch=review.branch, path=place),
-            hint=say("check out the branch that is to have it: git switch -"),
+            msg("{branch} is checked out in {path}", branch=review.branch, path=place),
+            hint=msg("check out the branch that is to have it: git switch -"),
         )
 
 
@@ -199,10 +199,10 @@ def reject(kb: KnowledgeBase, name: str) -> Verdict:
         try:
             repository.publish(moves, "kb: reject")
         except LostRace:
-            raise Busy(say("{branch} has just been moved", branch=review.branch), hint=say("look again")) from None
+            raise Busy(msg("{branch} has just been moved", branch=review.branch), hint=msg("look again")) from None
     return Verdict(
         "updated", review.record.title, review.record.kind, review.record.id, review.record.uid, review.record.scope,
-        status=str(Status.REJECTED), reasons=(kb.words(say("rejected; it is kept under {ref}", ref=ref)),),
+        status=str(Status.REJECTED), reasons=(kb.words(msg("rejected; it is kept under {ref}", ref=ref)),),
         commit=review.tip,
     )  # fmt: skip
 
@@ -222,7 +222,7 @@ def request(kb: KnowledgeBase, name: str, remote: str, *, open_it: bool) -> list
     url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
     if not url:
         raise GitFailed(
-            say("there is no remote {remote}", remote=remote), hint=say("git remote add {remote} URL", remote=remote)
+            msg("there is no remote {remote}", remote=remote), hint=msg("git remote add {remote} URL", remote=remote)
         )
     target = repository.head().ref.removeprefix("refs/heads/")
     refspec = f"refs/heads/{review.branch}:refs/heads/{review.branch}"
@@ -233,7 +233,7 @@ def request(kb: KnowledgeBase, name: str, remote: str, *, open_it: bool) -> list
         return [shlex.join(command)]
     output = run(command, _for_tools(repository))
     if output.code:
-        raise GitFailed(say("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
+        raise GitFailed(msg("{tool} failed: {problem}", tool=command[0], problem=output.error.strip()))
     return [output.out.decode("utf-8", "replace").strip()]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kb.errors import KbError, NeedsPerson
+from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.joining import joined
 from kb.knowledge.review.branches import Review
 from kb.record import Record, Status
 from kb.store.git.lines import differences, tree_of
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -24,11 +24,11 @@ def judged(kb: KnowledgeBase, reviews: Sequence[Review]) -> list[Review]:
     return [review._replace(standing=kb.words(_standing(kb, review, head))) for review in reviews]
 
 
-def _standing(kb: KnowledgeBase, review: Review, head: str) -> Said:
+def _standing(kb: KnowledgeBase, review: Review, head: str) -> Message:
     if found := overtaken(kb, review):
         old, new = found
-        return say("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
-    return say("base moved") if _has_moved(kb, review, head) else say("")
+        return msg("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
+    return msg("base moved") if _has_moved(kb, review, head) else msg("")
 
 
 def overtaken(kb: KnowledgeBase, review: Review) -> tuple[Record, Record] | None:
@@ -48,9 +48,9 @@ def refuse_overtaken(kb: KnowledgeBase, review: Review) -> None:
     if found := overtaken(kb, review):
         old, new = found
         raise NeedsPerson(
-            say("[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete",
+            msg("[{old}] was replaced by [{new}] “{title}” since this review was opened: it is obsolete",
                 old=old.scoped_id, new=new.scoped_id, title=new.title),
-            hint=say("close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
+            hint=msg("close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
                      id=review.record.scoped_id, new=new.scoped_id),
         )  # fmt: skip
 

@@ -9,12 +9,12 @@ import time
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, UnknownId
+from kb.i18n import msg
 from kb.knowledge.names import CONTENT
 from kb.record import GLOBAL
 from kb.store.files import within
 from kb.text import normalise, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -129,9 +129,9 @@ def one_session(kb: KnowledgeBase, name: str) -> Session:
     if named:
         choices = ", ".join(session.name for session in named[-10:])
         raise UnknownId(
-            say("{id} names several sessions: {choices}", id=name, choices=choices), hint=say("name one of them")
+            msg("{id} names several sessions: {choices}", id=name, choices=choices), hint=msg("name one of them")
         )
-    raise UnknownId(say("there is no session {id}", id=name), hint=say("see: kb session list --all"))
+    raise UnknownId(msg("there is no session {id}", id=name), hint=msg("see: kb session list --all"))
 
 
 def sessions_named(kb: KnowledgeBase, name: str, folder: str = "") -> list[Session]:
@@ -197,4 +197,4 @@ def day_named(word: str, now: float) -> str:
         return word
     if days := re.fullmatch(r"(\d{1,4})d", word):
         return time.strftime("%Y-%m-%d", time.localtime(now - 86_400 * int(days[1])))
-    raise BadInput(say("{word} is no day", word=word), hint=say("use today, yesterday, week, 7d or 2026-11-21"))
+    raise BadInput(msg("{word} is no day", word=word), hint=msg("use today, yesterday, week, 7d or 2026-11-21"))

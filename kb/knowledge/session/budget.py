@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.knowledge.session.forming import Formed, form_of
 from kb.reading.query import cited
 from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL
 from kb.text import tokens
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -34,5 +34,5 @@ def compressed(kb: KnowledgeBase, path: str, budget: int) -> Formed:
                 return Formed(text)
     finally:
         kb.config = usual
-    problem = say("the shortest summary with all its anchors has {n} tokens", n=least)
-    raise BadInput(problem, path=path, hint=say("give a larger --budget"))
+    problem = msg("the shortest summary with all its anchors has {n} tokens", n=least)
+    raise BadInput(problem, path=path, hint=msg("give a larger --budget"))

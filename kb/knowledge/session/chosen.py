@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kb.i18n import msg
 from kb.knowledge.names import safe_id
 from kb.knowledge.session.forming import Formed, form_of
 from kb.knowledge.session.lights import usage
@@ -10,7 +11,6 @@ from kb.sessions.forms import EXPANDED, FORMS, NORMAL
 from kb.sessions.usage import Band, Usage, band
 from kb.store.files import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -65,5 +65,5 @@ def unfolded(kb: KnowledgeBase, heard: Heard) -> Formed:
 
 def note(kb: KnowledgeBase, form: str) -> str:
     """Return what a person is told of a forced form."""
-    return kb.words(say("the session is shown in its {form} form until the use of its context calls for another",
+    return kb.words(msg("the session is shown in its {form} form until the use of its context calls for another",
                         form=form))  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kb.i18n import msg
 from kb.knowledge.session.running import Desk, Row, heard_of, of_project
 from kb.record import Candidate, Verdict
 from kb.values import TYPE_CHECKING
-from kb.words import say
 from kb.writing.gate import DECLINED
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def _keep(kb: KnowledgeBase, candidate: Candidate, verdict: Verdict, folder: str
     """Keep one declined candidate and return its *verdict* with where it is."""
     session = candidate.session or _running_session(kb, folder)
     if not session:
-        where = say("no session is running here that could keep it")
+        where = msg("no session is running here that could keep it")
     else:
         Desk(kb, session).keep([Row(candidate, verdict)])
-        where = say("the session {session} keeps it, and its archive does", session=session)
+        where = msg("the session {session} keeps it, and its archive does", session=session)
     return verdict._replace(reasons=(*verdict.reasons, kb.words(where)))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, UnknownId
+from kb.i18n import msg
 from kb.kinds import section_label
 from kb.knowledge import failures
 from kb.knowledge.names import TEMPLATES
@@ -18,12 +19,11 @@ from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS
 from kb.sessions.lint import Trouble, troubles
 from kb.sessions.render import BadTemplate, rendered
 from kb.sessions.story import Progress, where_it_stands
-from kb.sessions.transcript import Message, Transcript
+from kb.sessions.transcript import Transcript, TranscriptMessage
 from kb.store.files import within
 from kb.templates import FOLDER
 from kb.text import count
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -89,16 +89,16 @@ class Writer:
     def _written(self, values: Mapping[str, object]) -> str:
         path, source = self._sources[0]
         if len(source) > _LARGEST:
-            raise BadTemplate(say("the template is larger than {limit} characters", limit=_LARGEST), path=path)
+            raise BadTemplate(msg("the template is larger than {limit} characters", limit=_LARGEST), path=path)
         return rendered(source, values, path)
 
     def notes(self, kb: KnowledgeBase) -> tuple[str, ...]:
         """Return what is wrong with the templates that were passed over, and keep it for `kb doctor`."""
-        used = say("the built-in template is used instead")
+        used = msg("the built-in template is used instead")
         told = []
         for error in self.broken:
             failures.remember(kb.root, kb.environment, failures.Failure(failures.iso(kb.now()), "template", str(error)))
-            told.append(f"{error.in_language(kb.config.language)} — {kb.words(used)}")
+            told.append(f"{error.translate(kb.config.language)} — {kb.words(used)}")
         return tuple(told)
 
 
@@ -156,7 +156,7 @@ def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) 
     clean = redact.redact(text, kb.config.masking)[0]
     notes += write.notes(kb)
     if form == NORMAL and not forms.NORMAL_LEAST <= count(clean) <= forms.NORMAL_LIMIT:
-        size = say("the normal form has {size} words; it should have {least} to {most}", size=count(clean),
+        size = msg("the normal form has {size} words; it should have {least} to {most}", size=count(clean),
                    least=forms.NORMAL_LEAST, most=forms.NORMAL_LIMIT)  # fmt: skip
         notes.append(kb.words(size))
     return Formed(clean, tuple(notes))
@@ -189,8 +189,8 @@ def archived(kb: KnowledgeBase, name: str, form: str) -> Formed:
         if form not in (COMPACT, NORMAL) and os.path.isfile(with_it):
             with open(with_it, encoding="utf-8") as file:
                 return Formed(file.read())
-        hint = say("name the transcript instead, or archive it with: kb archive --full")
-        raise UnknownId(say("{session} was archived without its {form} form", session=session.name, form=form),
+        hint = msg("name the transcript instead, or archive it with: kb archive --full")
+        raise UnknownId(msg("{session} was archived without its {form} form", session=session.name, form=form),
                         hint=hint) from None  # fmt: skip
 
 
@@ -257,7 +257,7 @@ def masked(transcript: Transcript, masking: Masking, *, everything: bool = False
     *everything*: what tools are given and answer as well.
     """
 
-    def clean(message: Message) -> Message:
+    def clean(message: TranscriptMessage) -> TranscriptMessage:
         return message._replace(
             texts=tuple(redact.redact(text, masking)[0] for text in message.texts),
             calls=tuple(

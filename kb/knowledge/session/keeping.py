@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.candidate import as_json
 from kb.digest import sha256
 from kb.errors import BadInput, Busy, GitFailed, KbError
+from kb.i18n import Message, msg
 from kb.jsonbytes import json_bytes
 from kb.knowledge.answers import consult_proposals, settle_proposals
 from kb.knowledge.names import CONTENT
@@ -29,11 +30,10 @@ from kb.sessions import extract, llm, reports
 from kb.sessions import transcript as transcripts
 from kb.sessions.forms import EXPANDED, NORMAL
 from kb.sessions.story import Progress, where_it_stands
-from kb.sessions.transcript import Message, Transcript
+from kb.sessions.transcript import Transcript, TranscriptMessage
 from kb.store.state import State, write_whole
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing import redact
 from kb.writing.karma import NEUTRAL, karma
 
@@ -131,12 +131,12 @@ class _Saving:
         """Extract what is new, write it, archive the whole, and move the cursor."""
         if not self.transcript.messages:
             running.done(self.kb, self.job.session, self.job.agent)
-            return self._saved((), (), self.kb.words(say("the transcript has no message")))
+            return self._saved((), (), self.kb.words(msg("the transcript has no message")))
         if self.archive and self.before.get("archived") == self.state and self._has_forms():
             self.shelf = str(self.before.get("archive", ""))
             if not self.before.get("asked"):
                 self.compact = running.active_compact(self.kb, self.job.session)
-                return self._saved((), (), self.kb.words(say("saved already")))
+                return self._saved((), (), self.kb.words(msg("saved already")))
             self.archive = False
         found, notes = self._found()
         lasting = [candidate for candidate in found if karma(candidate) != NEUTRAL]
@@ -260,7 +260,7 @@ class _Saving:
         if len(files[f"{place}{EXPANDED}.md"]) > LARGEST_EXPANDED:
             local = self.kb.state.path(EXPANDED, f"{self.shelf}.md")
             write_whole(local, files.pop(f"{place}{EXPANDED}.md"))
-            stays = say("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
+            stays = msg("the expanded form is larger than {limit} bytes and stays in this clone: {path}",
                         limit=LARGEST_EXPANDED, path=local)  # fmt: skip
             self.notes.append(self.kb.words(stays))
         return files
@@ -271,8 +271,8 @@ class _Saving:
         Who is busy will be done by then; what git refuses ("failed to sign") a person has to mend, so it is told.
         """
         words = self.kb.words
-        stays = words(say("the session is kept and lands with the next call"))
-        problem, way_out = words(trouble.message), words(trouble.hint) or words(say("see: kb doctor"))
+        stays = words(msg("the session is kept and lands with the next call"))
+        problem, way_out = words(trouble.message), words(trouble.hint) or words(msg("see: kb doctor"))
         kept = f"{problem}; {stays}\n→ {way_out}" if isinstance(trouble, GitFailed) else ""
         reasons = (*notes, problem, stays)
         if not self.job.agent:
@@ -372,7 +372,7 @@ def candidates_of(
             answer = ask(command, llm.request(transcript, kb.config.language), kb.config.llm_timeout)
             found = [c for c in llm.checked(answer, transcript) if all(e.line > after for e in c.evidence)]
         except KbError as error:
-            notes.append(error.in_language(kb.config.language))
+            notes.append(error.translate(kb.config.language))
     if found is None:
         found = extract.candidates(transcript, after)
     return [c._replace(session=session, host=host or c.host) for c in found], notes
@@ -385,8 +385,8 @@ def candidates_in(kb: KnowledgeBase, path: str) -> list[Candidate]:
     return [redact.redacted(candidate, kb.config.masking)[0] for candidate in found]
 
 
-def _left_out(line: int, problem: Said | str) -> Said:
-    return say("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
+def _left_out(line: int, problem: Message | str) -> Message:
+    return msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
 def _report(kb: KnowledgeBase, path: str) -> str:
@@ -396,10 +396,10 @@ def _report(kb: KnowledgeBase, path: str) -> str:
     try:
         return report_before_archiving(kb, path)
     except KbError as error:
-        return error.in_language(kb.config.language) + "\n"
+        return error.translate(kb.config.language) + "\n"
 
 
-def _digest(message: Message) -> str:
+def _digest(message: TranscriptMessage) -> str:
     return sha256("\n".join(message.texts).encode("utf-8", "replace")).hexdigest()
 
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 
 from kb.errors import BadInput
+from kb.i18n import Message, msg
 from kb.knowledge.names import safe_id
 from kb.sessions.usage import BANDS, Band, Usage, band_of, usage_in
 from kb.sessions.windows import find_window
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -156,7 +156,7 @@ def _size(path: str) -> int:
 def _done(kb: KnowledgeBase, now: Band, used: Usage, session: str, transcript: str, folder: str, host: str) -> Lit:
     share = f"{used.percent:.0f}"
     if now.light == "yellow":
-        room = say(
+        room = msg(
             "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with "
             "care, nothing has to be finished in haste.", percent=share, left=f"{used.left:,}",
         )  # fmt: skip
@@ -167,17 +167,17 @@ def _done(kb: KnowledgeBase, now: Band, used: Usage, session: str, transcript: s
     return Lit(now.light, *_archived(kb, session, transcript, folder, host))
 
 
-def _pruned(kb: KnowledgeBase, session: str, transcript: str, share: str, percent: float) -> Said | None:
+def _pruned(kb: KnowledgeBase, session: str, transcript: str, share: str, percent: float) -> Message | None:
     """Prune on paper, and return what the person is told; None where nothing can be saved."""
     from kb.knowledge.session import pruning
 
-    trigger = say("context use {percent}%", percent=share)
+    trigger = msg("context use {percent}%", percent=share)
     made = pruning.prune(transcript, pruning.settings_of_kb(kb), pruning.Wanted(percent=percent, trigger=trigger),
                          config=kb.config, now=kb.now())  # fmt: skip
     place = pruning.keep_report(kb, made.report, session)
     if not made.plan.saved:
         return None
-    return say("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
+    return msg("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
                "a copy to go on with: kb prune {transcript} --out FILE",
                percent=share, saved=f"{made.plan.saved:,}", path=place, transcript=transcript)  # fmt: skip
 
@@ -186,11 +186,11 @@ def _archived(kb: KnowledgeBase, session: str, transcript: str, folder: str, hos
     """Archive the session; return what the agent and what the person is told (RUYI-28)."""
     saved = kb.save_session(transcript, session=session, folder=folder, host=host, full=True)
     name = saved.archive or session
-    told = say(
+    told = msg(
         "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
         "compact form after the next compaction), or begin a new one and say: continue {name}", name=name,
     )  # fmt: skip
-    agent = say(
+    agent = msg(
         "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
         "on from the compact form.", name=name,
     )  # fmt: skip

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput
+from kb.i18n import Message, msg
 from kb.knowledge.session.pruning import settings_of_kb
 from kb.sessions.dcp import Dcp
 from kb.sessions.strategies import Cut, Guards, max_output
@@ -15,7 +16,6 @@ from kb.sessions.windows import WINDOW
 from kb.text import tokens
 from kb.tools import OPENCODE, hosts_own
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,7 +34,7 @@ class Rewritten(NamedTuple):
     """What a tool is to be given, or is to have answered, in the place of what it was."""
 
     value: Any
-    note: Said
+    note: Message
 
 
 def part_of_file(kb: KnowledgeBase, given: Mapping[str, Any], lines: int) -> Rewritten | None:
@@ -43,7 +43,7 @@ def part_of_file(kb: KnowledgeBase, given: Mapping[str, Any], lines: int) -> Rew
     most, first = settings.read_chunk_size, given.get("offset") or 1
     if not (settings.enabled and settings.truncation and most) or not isinstance(first, int) or lines - first < most:
         return None
-    note = say("kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}",
+    note = msg("kb: the file has at least {lines} lines; lines {first} to {last} are read; go on with offset={next}",
                lines=lines, first=first, last=first + most - 1, next=first + most)  # fmt: skip
     return Rewritten({**given, "limit": most}, note)
 
@@ -140,8 +140,8 @@ class _Search:
                 continue
         return found
 
-    def note(self, before: object, after: object) -> Said:
-        return say("kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest",
+    def note(self, before: object, after: object) -> Message:
+        return msg("kb: the result was shortened from about {before} to {after} tokens; narrow the search for the rest",
                    before=tokens(str(before)), after=tokens(str(after)))  # fmt: skip
 
 

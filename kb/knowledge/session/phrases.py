@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kb.errors import UnknownId
+from kb.i18n import msg
 from kb.knowledge.session.archive import of_own_project
 from kb.knowledge.session.running import Heard
 from kb.patterns import regex
 from kb.sessions.forms import COMPACT
 from kb.text import count, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -24,14 +24,14 @@ _LEAST_NAME, _LEAST_WORDS = 3, 4
 _NAME = regex(r"[\w.-]+")
 
 
-class Said(NamedTuple):
+class Message(NamedTuple):
     """What a phrase is answered with."""
 
     context: str = ""
     message: str = ""
 
 
-def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder: str, host: str) -> Said | None:
+def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder: str, host: str) -> Message | None:
     """Return the answer where *prompt* is one of the phrases and nothing else; None for any other prompt."""
     match = _POLITE.match(prompt.strip())
     words = match.group(1).strip() if match else ""
@@ -41,45 +41,45 @@ def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder:
     return _continued(kb, go_on.group(1), folder) if go_on else None
 
 
-def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
+def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
     from kb.knowledge.session.chosen import unfolded
 
-    return Said(unfolded(kb, heard).text)
+    return Message(unfolded(kb, heard).text)
 
 
-def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
+def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
     from kb.knowledge.session.chosen import force
 
-    return Said(force(kb, COMPACT, heard).text)
+    return Message(force(kb, COMPACT, heard).text)
 
 
-def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
+def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
     saved = kb.save_session(heard.transcript, session=heard.session, folder=folder, host=host, full=True)
-    told = say("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
+    told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
                name=saved.archive)  # fmt: skip
     words = kb.words(told) if saved.archive else "\n".join(saved.notes)
-    return Said(words, "\n".join((words, *saved.notes)) if saved.archive else words)
+    return Message(words, "\n".join((words, *saved.notes)) if saved.archive else words)
 
 
-def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
+def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
     own = of_own_project(kb, kb.sessions(), folder)
     if not own:
-        none = say("kb: no session of this project is archived yet; those of all: kb session list --all")
-        return Said(kb.words(none))
-    return Said(restored(kb, own[-1]))
+        none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
+        return Message(kb.words(none))
+    return Message(restored(kb, own[-1]))
 
 
-def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Said:
+def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
     from kb.knowledge.session import pruning
 
     wanted = pruning.Wanted(propose=True)
     made = pruning.prune(heard.transcript, pruning.settings_of_kb(kb), wanted, config=kb.config, now=kb.now())
     pruning.keep_report(kb, made.report, heard.session)
     told = pruning.told(made, kb.config.language)
-    return Said(told, told)
+    return Message(told, told)
 
 
-_PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], Said]] = {
+_PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], Message]] = {
     "详细说说": _expanded,
     "简要概括": _compact,
     "存档一下": _archived,
@@ -89,7 +89,7 @@ _PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], Said]] = {
 """The phrases and what they do (RUYI-30)."""
 
 
-def _continued(kb: KnowledgeBase, name: str, folder: str) -> Said | None:
+def _continued(kb: KnowledgeBase, name: str, folder: str) -> Message | None:
     """Return the archived session that *name* means, a list of several, or None: then it was an ordinary prompt."""
     from kb.knowledge.session.archive import sessions_named
 
@@ -101,9 +101,9 @@ def _continued(kb: KnowledgeBase, name: str, folder: str) -> Said | None:
     if not found:
         return None
     if len(found) == 1:
-        return Said(restored(kb, found[0]))
+        return Message(restored(kb, found[0]))
     choices = "\n".join(f"- {one.name}: {one.task}" for one in found[-10:])
-    return Said(kb.words(say("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices)
+    return Message(kb.words(msg("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices)
 
 
 def restored(kb: KnowledgeBase, session: Session) -> str:
@@ -113,5 +113,5 @@ def restored(kb: KnowledgeBase, session: Session) -> str:
     try:
         text = session_file(kb, session, f"{COMPACT}.md")
     except FileNotFoundError:
-        raise UnknownId(say("there is no session {id}", id=session.name)) from None
+        raise UnknownId(msg("there is no session {id}", id=session.name)) from None
     return "\n".join([text.rstrip(), "", *(f"→ {place}" for place in pointers(kb, session))])

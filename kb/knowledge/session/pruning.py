@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from kb.errors import BadInput, UnknownId
+from kb.i18n import Message, msg
 from kb.sessions import dcp
 from kb.sessions.calls import History, history
 from kb.sessions.dcp import BadDcp, Dcp
@@ -17,7 +18,6 @@ from kb.sessions.usage import Usage
 from kb.sessions.windows import enlarge, find_window
 from kb.store.files import within, write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
     """Whether a person said yes to dropping what is safe to drop."""
     percent: float = -1.0
     """How full the context is, where the caller knows better than the transcript."""
-    trigger: Said = say("asked for")
+    trigger: Message = msg("asked for")
 
 
 class Pruned(NamedTuple):
@@ -75,18 +75,18 @@ def settings_in(path: str) -> Dcp:
 def _yaml(path: str) -> tuple[dict[str, Any], str]:
     from kb.yamlfront import YamlError, load
 
-    see = say("every key with its meaning: kb prune config")
+    see = msg("every key with its meaning: kb prune config")
     try:
         with open(path, encoding="utf-8-sig") as file:
             source = file.read()
     except UnicodeDecodeError:
-        raise BadDcp(say("not valid UTF-8"), path=path, hint=say("save it as UTF-8")) from None
+        raise BadDcp(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
     except OSError as error:
-        raise BadDcp(say("cannot be read: {problem}", problem=error.strerror), path=path, hint=see) from None
+        raise BadDcp(msg("cannot be read: {problem}", problem=error.strerror), path=path, hint=see) from None
     try:
         return {key: entry.value for key, entry in load(source, _DEPTH).entries.items()}, source
     except YamlError as error:
-        problem = say("not valid YAML: {problem}", problem=error.problem)
+        problem = msg("not valid YAML: {problem}", problem=error.problem)
         raise BadDcp(problem, path=path, line=error.line, hint=see) from None
 
 
@@ -117,8 +117,8 @@ def prune(
     with _opened(path) as file:
         session = history(in_lines(file))
         if session.host and out:
-            raise BadInput(say("a session of {host} can be pruned on paper only", host=session.host),
-                           path=path, hint=say("leave --out away"))  # fmt: skip
+            raise BadInput(msg("a session of {host} can be pruned on paper only", host=session.host),
+                           path=path, hint=msg("leave --out away"))  # fmt: skip
         made = of_history(session, settings, wanted, config=config, now=now)
         for target in out:
             from kb.sessions.prune import pruned_lines
@@ -157,27 +157,27 @@ def usage_of(session: History, percent: float, config: Config | None) -> Usage:
 def _opened(path: str) -> Iterator[BinaryIO]:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise BadInput(say("the transcript is not a file"), path=path)
+            raise BadInput(msg("the transcript is not a file"), path=path)
         with open(path, "rb") as file:
             yield file
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(say("the transcript cannot be read: {problem}", problem=problem), path=path) from None
+        raise BadInput(msg("the transcript cannot be read: {problem}", problem=problem), path=path) from None
 
 
 def write_copy(path: str, target: str, settings: Dcp, wanted: Wanted, **more: Any) -> Pruned:
     """Write the transcript *path*, pruned, to *target*, whole or not at all; raise BadInput where a file is there."""
     if os.path.lexists(target):
-        raise BadInput(say("this file is there already"), path=target, hint=say("give --out another name"))
+        raise BadInput(msg("this file is there already"), path=target, hint=msg("give --out another name"))
     beside = f"{target}.{os.getpid()}.part"
     try:
         with open(beside, "xb") as file:
             made = prune(path, settings, wanted, out=(file,), **more)
         _put(beside, target)
     except FileExistsError:
-        raise BadInput(say("this file is there already"), path=target, hint=say("give --out another name")) from None
+        raise BadInput(msg("this file is there already"), path=target, hint=msg("give --out another name")) from None
     except OSError as error:
-        raise BadInput(say("cannot be written: {problem}", problem=error.strerror), path=target) from None
+        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=target) from None
     finally:
         if os.path.exists(beside):
             os.unlink(beside)
@@ -214,7 +214,7 @@ def keep_report(kb: KnowledgeBase, text: str, session: str = "") -> str:
 
 def report_before_archiving(kb: KnowledgeBase, path: str) -> str:
     """Return the report that goes into the archive of the transcript *path*; "" where nothing can be pruned."""
-    wanted = Wanted(trigger=say("before archiving"))
+    wanted = Wanted(trigger=msg("before archiving"))
     made = prune(path, settings_of_kb(kb), wanted, config=kb.config, now=kb.now())
     return made.report if made.plan.cuts else ""
 
@@ -225,7 +225,7 @@ def last_report(kb: KnowledgeBase) -> str:
         with open(kb.state.path(REPORT), encoding="utf-8") as file:
             return file.read()
     except OSError:
-        raise UnknownId(say("nothing was pruned yet"), hint=say("see: kb prune --help")) from None
+        raise UnknownId(msg("nothing was pruned yet"), hint=msg("see: kb prune --help")) from None
 
 
 def latest_transcript(kb: KnowledgeBase) -> str:
@@ -268,5 +268,5 @@ def strategies_named(words: Sequence[str]) -> tuple[str, ...]:
     for word in named:
         if word not in known:
             among = ", ".join(known)
-            raise BadInput(say("there is no strategy {name}; there are: {known}", name=word, known=among))
+            raise BadInput(msg("there is no strategy {name}; there are: {known}", name=word, known=among))
     return tuple(named)

@@ -8,12 +8,12 @@ import re
 import time
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.knowledge.names import CONTENT
 from kb.knowledge.session.archive import Session, sessions
 from kb.knowledge.write.files import Change, change_files, contents
 from kb.sessions.forms import EXPANDED
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -34,7 +34,7 @@ def days_in(age: str) -> int:
     """Return how many days *age* is: `180d`, `26w`, `6m` (of 30 days) or `1y`; raise BadInput for another text."""
     match = re.fullmatch(r"([0-9]{1,6})([dwmy])", age.strip().casefold())
     if match is None:
-        raise BadInput(say("{word} is no age", word=age), hint=say("use for example 180d, 26w, 6m or 1y"))
+        raise BadInput(msg("{word} is no age", word=age), hint=msg("use for example 180d, 26w, 6m or 1y"))
     return int(match[1]) * _DAYS[match[2]]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import KbError, UnknownId
+from kb.i18n import msg
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import CONTENT, TREE, safe_id
 from kb.record import GLOBAL, Candidate, Similar, Verdict
@@ -22,7 +23,6 @@ from kb.store.files import unwaited, within
 from kb.store.state import State, write_whole
 from kb.text import normalise
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -212,15 +212,15 @@ def latest(kb: KnowledgeBase, session: str = "") -> Heard:
 
 def _unknown(kb: KnowledgeBase, session: str, others: Sequence[Heard]) -> UnknownId:
     """Return that no session can be meant: none begins with the id *session*, or all known are those of *others*."""
-    hint = say("name the transcript, a JSONL file")
+    hint = msg("name the transcript, a JSONL file")
     if session:
-        return UnknownId(say("no running session has an id that begins with {id}", id=session), hint=hint)
+        return UnknownId(msg("no running session has an id that begins with {id}", id=session), hint=hint)
     if not others:
-        return UnknownId(say("no session is known here"), hint=hint)
+        return UnknownId(msg("no session is known here"), hint=hint)
     project = kb.here.removeprefix("project/")
     return UnknownId(
-        say("no session of {project} is known here, only those of other projects", project=project),
-        hint=say("name the transcript, a JSONL file, or one of those sessions: {id}", id=others[0].session),
+        msg("no session of {project} is known here, only those of other projects", project=project),
+        hint=msg("name the transcript, a JSONL file, or one of those sessions: {id}", id=others[0].session),
     )
 
 
@@ -243,10 +243,10 @@ def running_named(kb: KnowledgeBase, session: str) -> str:
         return beginning if beginning in names else names[0]
     if names:
         choices = ", ".join(sorted(names)[:10])
-        raise UnknownId(say("{id} names several sessions: {choices}", id=session, choices=choices),
-                        hint=say("name one of them"))  # fmt: skip
-    raise UnknownId(say("no running session has an id that begins with {id}", id=session),
-                    hint=say("leave --session out for the last session of this project"))  # fmt: skip
+        raise UnknownId(msg("{id} names several sessions: {choices}", id=session, choices=choices),
+                        hint=msg("name one of them"))  # fmt: skip
+    raise UnknownId(msg("no running session has an id that begins with {id}", id=session),
+                    hint=msg("leave --session out for the last session of this project"))  # fmt: skip
 
 
 def heard_of(kb: KnowledgeBase, session: str = "") -> list[Heard]:

@@ -6,8 +6,8 @@ import os
 import stat
 
 from kb.errors import BadInput
+from kb.i18n import msg
 from kb.store.files import unwaited
-from kb.words import say
 
 MAX_TRANSCRIPT = 256_000_000
 
@@ -18,17 +18,17 @@ def read_transcript(path: str, last: int = 0) -> bytes:
         with open(path, "rb", opener=unwaited) as file:
             about = os.stat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise BadInput(say("the transcript is not a file"), path=path)
+                raise BadInput(msg("the transcript is not a file"), path=path)
             if about.st_size > MAX_TRANSCRIPT and not last:
-                raise BadInput(say("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
+                raise BadInput(msg("the transcript is larger than {limit} bytes", limit=MAX_TRANSCRIPT), path=path)
             if last and about.st_size > last:
                 file.seek(-last, os.SEEK_END)
             return file.read()
     except IsADirectoryError:
-        raise BadInput(say("the transcript is not a file"), path=path) from None
+        raise BadInput(msg("the transcript is not a file"), path=path) from None
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(say("the transcript cannot be read: {problem}", problem=problem), path=path) from None
+        raise BadInput(msg("the transcript cannot be read: {problem}", problem=problem), path=path) from None
 
 
 def has_words(path: str) -> bool:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import NeedsPerson
+from kb.i18n import msg
 from kb.knowledge.lines.joining import is_content
 from kb.knowledge.write.publish import is_record, publish
 from kb.store.files import content
@@ -20,7 +21,6 @@ from kb.store.git.repository import Head, Move
 from kb.store.git.trees import patched
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -48,8 +48,8 @@ def prepared(kb: KnowledgeBase, head: Head, new: str, by_hand: str) -> Advance:
     (found,) = differences(repository, [(before, after)])
     own = [one for one in found if is_content(kb, one.name)]
     if strange := [one.name for one in own if not one.is_plain]:
-        said = say("{path} is no ordinary file", path=one_line(strange[0]))
-        raise NeedsPerson(said, hint=say("{command}", command=by_hand))
+        said = msg("{path} is no ordinary file", path=one_line(strange[0]))
+        raise NeedsPerson(said, hint=msg("{command}", command=by_hand))
     blobs = objects(repository, [oid for one in own for oid in (one.old, one.new)])
     changes = {repository.own(one.name): (blobs.get(one.old), blobs.get(one.new)) for one in own}
     _refuse_clashes(kb, head, changes)
@@ -84,13 +84,13 @@ def _refuse_clashes(kb: KnowledgeBase, head: Head, changes: Changes) -> None:
         if mine is None or mine == now:
             continue
         if before is None:
-            said = say("{path} is here and not committed, and comes from the remote too", path=path)
-            raise NeedsPerson(said, hint=say("move it away: git stash push --include-untracked {path}", path=path))
+            said = msg("{path} is here and not committed, and comes from the remote too", path=path)
+            raise NeedsPerson(said, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
         is_touched = path in staged or mine.replace(b"\r\n", b"\n") != before.replace(b"\r\n", b"\n")
         if is_touched and (now is None or checkout.clashes(kb.repository, head.oid, path, before, now)):
             raise NeedsPerson(
-                say("{path} has changes on the same lines that are not committed", path=path),
-                hint=say("commit them first: git commit {path}", path=path),
+                msg("{path} has changes on the same lines that are not committed", path=path),
+                hint=msg("commit them first: git commit {path}", path=path),
             )
 
 
@@ -102,8 +102,8 @@ def _refuse_in_the_way(kb: KnowledgeBase, trees: tuple[str, str]) -> None:
         lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
         problem = lines[0].removeprefix("error: ").removeprefix("fatal: ")
         raise NeedsPerson(
-            say("what is not committed here is in the way: {problem}", problem=problem),
-            hint=say("commit it, or: git stash; then the same command again"),
+            msg("what is not committed here is in the way: {problem}", problem=problem),
+            hint=msg("commit it, or: git stash; then the same command again"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kb.errors import NeedsPerson
+from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.collisions import Collisions, values_of
 from kb.knowledge.lines.joining import joined, unrelated
@@ -17,7 +18,6 @@ from kb.store.git.lines import commits, is_ancestor
 from kb.store.git.repository import Move, message
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -42,7 +42,7 @@ class Way(NamedTuple):
     """How many commits were replayed."""
     renumbered: tuple[Renumbered, ...] = ()
     unmerged: Mapping[str, Unmerged] = {}
-    told: tuple[Said, ...] = ()
+    told: tuple[Message, ...] = ()
 
 
 class Upstream(NamedTuple):
@@ -109,14 +109,14 @@ def _refuse_rewritten(kb: KnowledgeBase, ours: str, upstream: Upstream) -> None:
     gone = commits(repository, last, upstream.tip)[::-1]
     names = [f"{one.oid[:7]} {one_line(one.message.partition(chr(10))[0])}" for one in gone[:_NAMED]]
     names += [f"… (+{len(gone) - _NAMED})"] if len(gone) > _NAMED else []
-    first = say("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
-    more = say(
+    first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
+    more = msg(
         "the command below drops them here too: {commits}; {ref} keeps this branch as it is",
         commits=", ".join(names), ref=rescue,
     )  # fmt: skip
     raise NeedsPerson(
-        say("{message}; {more}", message=first, more=more),
-        hint=say("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12]),
+        msg("{message}; {more}", message=first, more=more),
+        hint=msg("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12]),
     )
 
 
@@ -135,8 +135,8 @@ def _merged(kb: KnowledgeBase, ours: str, upstream: Upstream, unseen: Collection
     if found.conflicts:
         paths = ", ".join(map(one_line, found.conflicts))
         raise NeedsPerson(
-            say("{name} and this branch both changed {paths}", name=upstream.name, paths=paths),
-            hint=say("git merge {branch}", branch=upstream.name),
+            msg("{name} and this branch both changed {paths}", name=upstream.name, paths=paths),
+            hint=msg("git merge {branch}", branch=upstream.name),
         )
     words = message(f"Merge {upstream.name}", "", {"Kb-Op": "sync"})
     theirs = [] if is_ancestor(kb.repository, upstream.tip, ours) else [upstream.tip]

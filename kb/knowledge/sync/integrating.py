@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from kb import markdown
 from kb.errors import BadRecord, NeedsPerson
+from kb.i18n import Message, msg
 from kb.knowledge.lines.renaming import Key
 from kb.knowledge.lines.transfer import Unmerged, our_text
 from kb.knowledge.names import INBOX, REJECTED
@@ -23,7 +24,6 @@ from kb.store.git.lines import count
 from kb.store.git.repository import Move
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -38,7 +38,7 @@ class Integrated(NamedTuple):
     rescue: str
     sharing: Sharing
     inbox_came: bool
-    notes: tuple[Said, ...]
+    notes: tuple[Message, ...]
 
 
 class Integration:
@@ -51,7 +51,7 @@ class Integration:
         self._built = built
         self._unseen = unseen
         self._writing = Writing(kb, "", "")
-        self._notes: list[Said] = []
+        self._notes: list[Message] = []
 
     def run(self) -> Integrated:
         """Do it; a lost race is run again."""
@@ -74,7 +74,7 @@ class Integration:
         self._tracked.look()
         head = self._writing.head
         if head.ref != self._tracked.ref:
-            raise NeedsPerson(say("another branch was checked out meanwhile"), hint=say("again: kb sync"))
+            raise NeedsPerson(msg("another branch was checked out meanwhile"), hint=msg("again: kb sync"))
         upstream = self._tracked.upstream()
         found = way(self._kb, head.oid, upstream, self._unseen)
         by_hand = f"git merge {upstream.name}"
@@ -136,8 +136,8 @@ class Integration:
             text = None
         if text is None:
             raise NeedsPerson(
-                say("{name} and this branch both changed {paths}", name=self._tracked.remote, paths=one_line(one.path)),
-                hint=say("git merge {branch}", branch=self._tracked.upstream().name),
+                msg("{name} and this branch both changed {paths}", name=self._tracked.remote, paths=one_line(one.path)),
+                hint=msg("git merge {branch}", branch=self._tracked.upstream().name),
             )
         candidate = Candidate(record.kind, record.title)
         before = list(self._writing.reviews)
@@ -148,10 +148,10 @@ class Integration:
                 plan.tip = sharing.here.get(name, "")
                 sharing.here[name] = plan.built(kb, new).new
         self._notes.append(
-            say("[{id}] says something else at {remote}; what was written here is on {branch}",
+            msg("[{id}] says something else at {remote}; what was written here is on {branch}",
                 id=record.scoped_id, remote=self._tracked.remote, branch=verdict.branch)
             if verdict.branch
-            else say("[{id}] says something else at {remote}: {reason}",
+            else msg("[{id}] says something else at {remote}: {reason}",
                      id=record.scoped_id, remote=self._tracked.remote, reason=" ".join(verdict.reasons[:1]))
         )  # fmt: skip
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from kb.digest import sha256
 from kb.errors import NeedsPerson
+from kb.i18n import Message, msg
 from kb.knowledge.names import INBOX, REJECTED
 from kb.knowledge.review.decide import opening, push_options
 from kb.knowledge.sync.ahead import REQUESTS
@@ -23,7 +24,6 @@ from kb.store.git.remote import RACED, REFUSED, SENT, Answer, Wish, push
 from kb.store.git.repository import message
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -52,7 +52,7 @@ class Outgoing:
         self._sharing = sharing
         self.request: Request | None = None
         self.reviews: list[Noted] = []
-        self.notes: list[Said] = []
+        self.notes: list[Message] = []
         self.inbox_went = False
 
     def send(self) -> bool:
@@ -68,7 +68,7 @@ class Outgoing:
             return head.ref != tracked.ref or head.oid == tip
         if not tip and not tracked.may_begin():
             command = f"git push --set-upstream {tracked.remote} {tracked.branch}"
-            self.notes.append(say("{remote} has no branch {branch}: {command}", remote=tracked.remote,
+            self.notes.append(msg("{remote} has no branch {branch}: {command}", remote=tracked.remote,
                                   branch=tracked.branch, command=command))  # fmt: skip
             return True
         (answer,) = push(repository, tracked.remote, [Wish(_HEADS + tracked.branch, head.oid)])
@@ -95,9 +95,9 @@ class Outgoing:
                 return False
             if answer.outcome == REFUSED:
                 raise NeedsPerson(
-                    say("{remote} takes neither {branch} nor {other}: {reason}", remote=tracked.remote,
+                    msg("{remote} takes neither {branch} nor {other}: {reason}", remote=tracked.remote,
                         branch=tracked.branch, other=name, reason=answer.reason or refused.reason),
-                    hint=say("ask who looks after {remote} to let you push to {other}", remote=tracked.remote,
+                    hint=msg("ask who looks after {remote} to let you push to {other}", remote=tracked.remote,
                              other=name),
                 )  # fmt: skip
             tracked.moved([(f"sync/{name.removeprefix(REQUESTS)}", new)])
@@ -133,7 +133,7 @@ class Outgoing:
         moved: list[tuple[str, str]] = []
         for wish, answer in zip(wishes, answers, strict=True):
             if answer.outcome == REFUSED:
-                said = say("{remote} does not take {ref}: {reason}", remote=self._tracked.remote, ref=wish.ref,
+                said = msg("{remote} does not take {ref}: {reason}", remote=self._tracked.remote, ref=wish.ref,
                            reason=answer.reason)  # fmt: skip
                 self.notes.append(said)
             elif answer.outcome != RACED:
@@ -145,7 +145,7 @@ class Outgoing:
     def _tell(self, wish: Wish, answer: Answer) -> None:
         self.inbox_went |= wish.ref == INBOX
         if wish.ref.startswith(_HEADS) and answer.outcome == SENT:
-            said = say("sent") if wish.new else say("decided here, and closed at {remote}", remote=self._tracked.remote)
+            said = msg("sent") if wish.new else msg("decided here, and closed at {remote}", remote=self._tracked.remote)
             self.reviews.append(Noted(wish.ref.removeprefix(_HEADS), said))
 
     def _inbox(self) -> list[Wish]:

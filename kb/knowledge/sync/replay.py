@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from kb.i18n import Message
 from kb.knowledge.lines.renaming import Renaming, Renumbered
 from kb.knowledge.lines.transfer import Unmerged, Upon
 from kb.knowledge.write.publish import is_record
 from kb.store.git.lines import Commit, Difference, differences, is_ancestor, objects, tree_of
 from kb.store.git.trees import patched
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -54,7 +54,7 @@ class Replayed(NamedTuple):
     made: int
     """How many commits it has there."""
     unmerged: Mapping[str, Unmerged]
-    told: Sequence[Said] = ()
+    told: Sequence[Message] = ()
 
 
 def line_of(kb: KnowledgeBase, commits: Sequence[Commit]) -> Line:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from kb.errors import Busy
+from kb.i18n import Message, msg
 from kb.knowledge.lines.renaming import Key, Renumbered
 from kb.knowledge.sync.integrating import Integrated, Integration
 from kb.knowledge.sync.outgoing import Outgoing, Request
@@ -21,7 +22,6 @@ from kb.store.git import driver
 from kb.store.git.lines import count
 from kb.store.git.remote import Unreachable
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -57,7 +57,7 @@ class Synced(NamedTuple):
     """What the inbox did: received, sent."""
     request: Request | None = None
     """Where commits went that the remote's branch did not take."""
-    notes: tuple[Said, ...] = ()
+    notes: tuple[Message, ...] = ()
     unreachable: str = ""
     """Why the remote could not be reached, in git's words."""
 
@@ -85,8 +85,8 @@ def _synced(syncing: Syncing, *, push: bool) -> Synced:
         except Unreachable as trouble:
             return syncing.outcome(str(trouble))
         time.sleep(_PAUSE * (attempt + 1) * int.from_bytes(os.urandom(1), "big") / 255)
-    said = say("others pushed to {remote} each time; what is here waits", remote=syncing.tracked.remote)
-    raise Busy(said, hint=say("try again"))
+    said = msg("others pushed to {remote} each time; what is here waits", remote=syncing.tracked.remote)
+    raise Busy(said, hint=msg("try again"))
 
 
 class Syncing:
@@ -153,6 +153,6 @@ class Syncing:
         )  # fmt: skip
 
 
-def _once(said: Sequence[Said]) -> tuple[Said, ...]:
+def _once(said: Sequence[Message]) -> tuple[Message, ...]:
     """Return every sentence once."""
     return tuple({str(one): one for one in said}.values())

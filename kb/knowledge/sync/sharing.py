@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.collisions import Collisions
 from kb.knowledge.lines.joining import joined
@@ -15,7 +16,6 @@ from kb.store.git.lines import commits, differences, is_ancestor, tree_of
 from kb.store.git.remote import Wish
 from kb.store.git.repository import Move, message
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -46,7 +46,7 @@ class Noted(NamedTuple):
     """What became of one review."""
 
     branch: str
-    said: Said
+    said: Message
 
 
 class Sharing:
@@ -86,9 +86,9 @@ class Sharing:
         is_new = not there and name not in self._branches.before
         if not is_new and not is_ancestor(self._kb.repository, there, here):
             self.held_back.add(name)
-            self._note(name, say("it is checked out, and left as it is"))
+            self._note(name, msg("it is checked out, and left as it is"))
 
-    def _note(self, name: str, said: Said) -> None:
+    def _note(self, name: str, said: Message) -> None:
         self.notes.append(Noted(f"kb/review/{name}", said))
 
     def moves(self) -> list[Move]:
@@ -104,13 +104,13 @@ class Sharing:
             return
         if name not in self._branches.before:
             self.here[name] = there
-            self._note(name, say("received"))
+            self._note(name, msg("received"))
         elif self._branches.before[name] != there:
             self.here[name] = there
-            self._note(name, say("it has gone on at {remote} and is back", remote=self._remote))
+            self._note(name, msg("it has gone on at {remote} and is back", remote=self._remote))
         elif not is_ancestor(self._kb.repository, there, self._tips.new):
             command = f"git push {self._remote} --delete kb/review/{name}"
-            self._note(name, say("deleted here and open at {remote}: {command}", remote=self._remote, command=command))
+            self._note(name, msg("deleted here and open at {remote}: {command}", remote=self._remote, command=command))
 
     def _gone_or_new(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
         if name not in self._branches.before:
@@ -118,10 +118,10 @@ class Sharing:
                 self._rebuild(name, here, elsewhere)
         elif self._is_settled(here):
             del self.here[name]
-            self._note(name, say("decided at {remote}, and closed here", remote=self._remote))
+            self._note(name, msg("decided at {remote}, and closed here", remote=self._remote))
         else:
             self.held_back.add(name)
-            said = say("closed at {remote} without its changes; kept here: kb review reject {id}",
+            said = msg("closed at {remote} without its changes; kept here: kb review reject {id}",
                        remote=self._remote, id=f"kb/review/{name}")  # fmt: skip
             self._note(name, said)
 
@@ -131,7 +131,7 @@ class Sharing:
             return
         if is_ancestor(repository, here, there):
             self.here[name] = there
-            self._note(name, say("updated"))
+            self._note(name, msg("updated"))
             return
         if is_ancestor(repository, revisions.common(self._kb, here, there), self._tips.new):  # two of one name
             self._rebuild(name, here, elsewhere)
@@ -149,11 +149,11 @@ class Sharing:
         if merge is None or merge.conflicts:
             self.held_back.add(name)
             command = f"git switch kb/review/{name}; git pull {self._remote} kb/review/{name}"
-            self._note(name, say("both sides changed the same lines: {command}", command=command))
+            self._note(name, msg("both sides changed the same lines: {command}", command=command))
             return
         words = message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
         self.here[name] = self._kb.repository.commit_tree(merge.tree, [here, there], words)
-        self._note(name, say("both versions are in it now"))
+        self._note(name, msg("both versions are in it now"))
 
     def _rebuild(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
         """Put a review that nobody has seen yet upon the new tip, where it cannot stay as it is."""
@@ -178,7 +178,7 @@ class Sharing:
 
     def _leave(self, name: str) -> None:
         self.held_back.add(name)
-        self._note(name, say("its base has moved: a person has to look at it"))
+        self._note(name, msg("its base has moved: a person has to look at it"))
 
     def _rename(self, name: str, tip: str, renaming: Renaming, renumbered: list[Renumbered]) -> None:
         """Give a rebuilt review the name of its record's new number."""
@@ -187,7 +187,7 @@ class Sharing:
         self._kept[name] = self._branches.here[name]
         if title == name:
             self.here[name] = tip
-            self._note(name, say("rebuilt upon the new tip"))
+            self._note(name, msg("rebuilt upon the new tip"))
             return
         free, number = title, 1
         while free in self.here or free in self._branches.there:
@@ -195,7 +195,7 @@ class Sharing:
             free = f"{title}-{number}"
         del self.here[name]
         self.here[free] = tip
-        self._note(free, say("rebuilt upon the new tip; it was {branch}", branch=f"kb/review/{name}"))
+        self._note(free, msg("rebuilt upon the new tip; it was {branch}", branch=f"kb/review/{name}"))
 
     # what was decided
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import GitFailed
+from kb.i18n import msg
 from kb.jsonbytes import json_bytes
 from kb.knowledge.lines.renaming import Key
 from kb.knowledge.names import REJECTED, REVIEWS
@@ -18,7 +19,6 @@ from kb.store.files import content, write_whole
 from kb.store.git import remote as far
 from kb.store.git.repository import LostRace, Move
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,8 +42,8 @@ class Tracked:
         self.remote = remote or (configured if configured != "." else "") or _only(settings)
         self.url = settings.get(f"remote.{self.remote}.url", "")
         if not self.url:
-            hint = say("git remote add {remote} URL", remote=self.remote)
-            raise GitFailed(say("there is no remote {remote}", remote=self.remote), hint=hint)
+            hint = msg("git remote add {remote} URL", remote=self.remote)
+            raise GitFailed(msg("there is no remote {remote}", remote=self.remote), hint=hint)
         merge = settings.get(f"{own}.merge", "") if configured == self.remote else ""
         self.is_configured = bool(merge)
         self.branch = (merge or ref).removeprefix("refs/heads/")
@@ -180,5 +180,5 @@ def _only(settings: Mapping[str, str]) -> str:
     """Return the remote that is meant where none is named: origin, or the only one."""
     names = [key.removeprefix("remote.").removesuffix(".url") for key in settings if far.IS_URL.fullmatch(key)]
     if not names:
-        raise GitFailed(say("there is no remote"), hint=say("git remote add {remote} URL", remote="origin"))
+        raise GitFailed(msg("there is no remote"), hint=msg("git remote add {remote} URL", remote="origin"))
     return "origin" if "origin" in names or len(names) > 1 else names[0]

@@ -15,12 +15,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.store.files import content
 from kb.store.git.lines import differences, objects, tree_of
 from kb.store.git.locks import rewriting_commands
 from kb.store.git.repository import PATIENCE, Move, Repository
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -62,14 +62,14 @@ def keep_lost_work(kb: KnowledgeBase) -> None:
                 kb.index.set_note(_KEPT, json.dumps(told))
 
 
-def tell_kept_work(kb: KnowledgeBase) -> Said | None:
+def tell_kept_work(kb: KnowledgeBase) -> Message | None:
     """Return what to tell a person of work that was kept since this was last asked; None for nothing."""
     noted = json.loads(kb.index.note(_KEPT) or "[]")
     if not noted:
         return None
     kb.index.set_note(_KEPT, "")
     command, ref = noted[-1]
-    return say(
+    return msg(
         "git {command} ran beside kb and did not bring back what was not committed; if you miss it: "
         "git stash apply --index {ref}",
         command=command, ref=ref,

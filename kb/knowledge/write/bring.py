@@ -10,13 +10,13 @@ from functools import lru_cache
 
 from kb.citations import redirected
 from kb.errors import BadRecord
+from kb.i18n import Message, msg
 from kb.kinds import BY_NAME
 from kb.knowledge.names import folder_of, scope_of, ulids
 from kb.patterns import regex
 from kb.record import SCOPE, Record, Verdict
 from kb.text import clip, normalise, one_line, slugify
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Brought(NamedTuple):
     """The file it was read from, if it is the only one of its file."""
     masked: tuple[str, ...] = ()
     known: bool = False
-    objection: Said | None = None
+    objection: Message | None = None
 
 
 def import_records(
@@ -139,13 +139,13 @@ def _assigned(key: object, value: Any, masked: Callable[[str], str]) -> Any:
     return _masked(value, masked)
 
 
-def _objection(record: Record) -> Said | None:
+def _objection(record: Record) -> Message | None:
     """Return why *record* cannot be taken over."""
     if not _SCOPE.fullmatch(record.scope):
-        return say("there is no scope {scope}", scope=record.scope)
+        return msg("there is no scope {scope}", scope=record.scope)
     if record.kind not in BY_NAME:
-        return say("there is no kind {kind}", kind=record.kind)
-    return None if record.title else say("the title shows nothing")
+        return msg("there is no kind {kind}", kind=record.kind)
+    return None if record.title else msg("the title shows nothing")
 
 
 def _named(writing: Writing, present: Sequence[Record], arrivals: Sequence[Brought]) -> list[Brought]:
@@ -213,13 +213,13 @@ def _brought(writing: Writing, one: Brought, renamed: Names, places: _Places, ui
         writing.add(done, "imported")
     except BadRecord as error:
         return writing.verdict("refused", done, [error.message])._replace(id="", path="", uid="", status="")
-    said = [say("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
+    said = [msg("masked: {rules}", rules=", ".join(one.masked))] if one.masked else []
     if one.wanted and one.wanted != done.id:
-        said.append(say("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))
+        said.append(msg("its id {old} is in use here; it is {new} now", old=one.wanted, new=done.id))
     if lost:
         more = f", … ({len(lost)})" if len(lost) > _NAMED_LOST else ""
         named = ", ".join(clip(path, 80) for path in lost[:_NAMED_LOST])
-        said.append(say("it links to files that were not imported: {paths}", paths=named + more))
+        said.append(msg("it links to files that were not imported: {paths}", paths=named + more))
     return writing.verdict("created", done, said)
 
 

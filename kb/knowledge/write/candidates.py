@@ -8,6 +8,7 @@ from functools import partial
 from kb import markdown
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.front import decode
+from kb.i18n import Message, msg
 from kb.kinds import section_labels
 from kb.knowledge import fresh, project
 from kb.knowledge.lookup import one_named
@@ -25,7 +26,6 @@ from kb.record import GLOBAL, SCOPE, Candidate, Record, Similar, Status, Verdict
 from kb.store.git.repository import GivenUp, LostRace
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing import gate, karma, merge, quality, redact
 from kb.writing.dedup import likest
 from kb.writing.objection import Objection
@@ -201,12 +201,12 @@ class Deciding(Writing):
             candidate._replace(scope=candidate.scope or self.scope, title=" ".join(candidate.title.split()))
         )
         rules = sorted({*already, *(mask.rule for mask in masked)})
-        notes = [say("masked: {rules}", rules=", ".join(rules))] if rules else []
+        notes = [msg("masked: {rules}", rules=", ".join(rules))] if rules else []
         if not _SCOPE.fullmatch(candidate.scope):
             return self.refused(
                 candidate,
-                [say("there is no scope {scope}", scope=candidate.scope)],
-                say("use global or project/<name>"),
+                [msg("there is no scope {scope}", scope=candidate.scope)],
+                msg("use global or project/<name>"),
             )
         objections = [*refuse_personal(self.kb, candidate), *quality.objections(candidate, self.kb.config)]
         if refusing := [o for o in objections if o.refuses]:
@@ -224,7 +224,7 @@ class Deciding(Writing):
         notes += quality.remarks(candidate)
         return self._weighed(candidate, objections, notes)
 
-    def _weighed(self, candidate: Candidate, objections: Sequence[Objection], notes: Sequence[Said]) -> Verdict:
+    def _weighed(self, candidate: Candidate, objections: Sequence[Objection], notes: Sequence[Message]) -> Verdict:
         """Return the verdict on a candidate of good quality: it is refused, held or let through the gate."""
         near = self._near(candidate)
         decision = decide(candidate, near, self.kb.config.title_similarity)
@@ -292,11 +292,11 @@ class Deciding(Writing):
 
     def _unmended(self, candidate: Candidate, error: BadRecord) -> Verdict:
         """Return the verdict on a candidate that concerns a file which cannot be read."""
-        words = say("{path}: {problem}", path=error.path, problem=error.message)
-        return self.refused(candidate, [words], say("mend it first: kb check"))
+        words = msg("{path}: {problem}", path=error.path, problem=error.message)
+        return self.refused(candidate, [words], msg("mend it first: kb check"))
 
     def _admit(
-        self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
+        self, candidate: Candidate, decision: Decision, grounds: Sequence[Message], held: inbox.Held | None
     ) -> Verdict:
         if candidate.updates:
             from kb.knowledge.write.rewrite import rewrite
@@ -309,13 +309,13 @@ class Deciding(Writing):
         return self._create(candidate, decision, grounds, held)
 
     def _create(
-        self, candidate: Candidate, decision: Decision, grounds: Sequence[Said], held: inbox.Held | None
+        self, candidate: Candidate, decision: Decision, grounds: Sequence[Message], held: inbox.Held | None
     ) -> Verdict:
         if not self.decided and self._in_force(candidate):
             return self._propose(candidate, [], [NOT_BY_A_PROGRAM, *grounds], decision.similar)
         replaced = [old for old in self._named_by(candidate, candidate.supersedes) if old.status != Status.SUPERSEDED]
         if uneasy := [old for old in replaced if self._status_clashes(old)]:
-            why = say("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
+            why = msg("{path} has changes on the same lines that are not committed", path=uneasy[0].path)
             return self._propose(candidate, [], [why, *grounds], decision.similar)
         record = self.new_record(candidate)
         if held:
@@ -324,9 +324,9 @@ class Deciding(Writing):
         lacking = missing_sections(record)
         remedy = to_complete(record, lacking)
         labels = section_labels(lacking, self.kb.config.language)
-        said = [say("not given: {sections}", sections=labels)] if lacking else []
+        said = [msg("not given: {sections}", sections=labels)] if lacking else []
         if lacking and self.kb.config.missing == "refuse":
-            return self.refused(candidate, said, say("add what is missing"))
+            return self.refused(candidate, said, msg("add what is missing"))
         alike = self._alike(candidate, decision.similar)
         self.add(record)
         if record.status == Status.ACCEPTED:
@@ -341,7 +341,7 @@ class Deciding(Writing):
         return [old for old in named if old.status == Status.ACCEPTED]
 
     def _propose(
-        self, candidate: Candidate, contradicted: Sequence[Record], reasons: Sequence[Said], alike: Sequence[Similar]
+        self, candidate: Candidate, contradicted: Sequence[Record], reasons: Sequence[Message], alike: Sequence[Similar]
     ) -> Verdict:
         """Open a review of *candidate* against what it contradicts and what it names as replaced."""
         from kb.knowledge.review.branches import propose
@@ -363,8 +363,8 @@ class Deciding(Writing):
         found = [one_named(self.kb.index, name, candidate.scope) for name in names]
         for record in found:
             if record.scope != candidate.scope:
-                words = say("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
-                raise UnknownId(words, hint=say("name a record of the same scope"))
+                words = msg("there is no record {id} in {scope}", id=record.id, scope=candidate.scope)
+                raise UnknownId(words, hint=msg("name a record of the same scope"))
         return found
 
     def _status_clashes(self, record: Record) -> bool:
@@ -373,7 +373,7 @@ class Deciding(Writing):
             return True
         return self._clashes(record.path, before, edited(record, before, {"status": str(Status.SUPERSEDED)}))
 
-    def _merge(self, candidate: Candidate, decision: Decision, grounds: Sequence[Said]) -> Verdict:
+    def _merge(self, candidate: Candidate, decision: Decision, grounds: Sequence[Message]) -> Verdict:
         record = decision.record
         assert record is not None
         step = merge.merging(candidate, record, day=self.kb.today(), language=self.kb.config.language)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kb import markdown
 from kb.errors import Busy, IndexFailed, KbError, NeedsPerson
 from kb.front import decode, edit_front
+from kb.i18n import Message, msg
 from kb.kinds import BY_NAME
 from kb.knowledge import fresh, project
 from kb.knowledge.names import folder_of, ulid
@@ -23,7 +24,6 @@ from kb.store.git import checkout
 from kb.store.git.repository import NOBODY, LostRace, Move, Step, message
 from kb.text import slugify
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 from kb.writing import merge
 from kb.writing.verdict import sections_of, status_of
 
@@ -40,7 +40,7 @@ _OPEN_RACES = 5
 """Races that are run against git before its lock is taken for the whole plan."""
 _LONGEST_HOLD = 2.0
 """Seconds: a plan that took longer is not made with git's lock held."""
-NOT_BY_A_PROGRAM = say("it takes an accepted record out of force, and that is for a person to decide")
+NOT_BY_A_PROGRAM = msg("it takes an accepted record out of force, and that is for a person to decide")
 
 
 class Writing:
@@ -101,7 +101,7 @@ class Writing:
                 return done
             except LostRace:
                 continue
-        raise Busy(say("other writers kept moving the branch"), hint=say("try again"))
+        raise Busy(msg("other writers kept moving the branch"), hint=msg("try again"))
 
     @contextlib.contextmanager
     def _timed(self) -> Iterator[None]:
@@ -148,7 +148,7 @@ class Writing:
                 if self.is_published:
                     return
                 problem = getattr(error, "strerror", None) or str(error)
-                trouble = Busy(say("{path} cannot be written: {problem}", path=self.kb.root, problem=problem))
+                trouble = Busy(msg("{path} cannot be written: {problem}", path=self.kb.root, problem=problem))
                 self.gave_up(trouble)
                 raise trouble from None
             except Busy as trouble:
@@ -158,7 +158,7 @@ class Writing:
     def gave_up(self, trouble: Busy) -> None:
         """Hear, with the lock still held, that nothing can be written now."""
 
-    def refused(self, candidate: Candidate, reasons: Sequence[Said], remedy: Said) -> Verdict:
+    def refused(self, candidate: Candidate, reasons: Sequence[Message], remedy: Message) -> Verdict:
         """Return the verdict on a candidate that is not kept."""
         return Verdict(
             "refused", candidate.title, candidate.kind, scope=candidate.scope,
@@ -167,7 +167,7 @@ class Writing:
 
     def replaced(
         self, candidate: Candidate, record: Record, before: bytes, now: bytes, word: str,
-        reasons: Sequence[Said], alike: Sequence[Similar] = (),
+        reasons: Sequence[Message], alike: Sequence[Similar] = (),
     ) -> Verdict:  # fmt: skip
         """Plan that the file of *record*, *before* in the tip, is *now*.
 
@@ -176,7 +176,7 @@ class Writing:
         if self._clashes(record.path, before, now):
             from kb.knowledge.review.branches import propose_text
 
-            why = say("{path} has changes on the same lines that are not committed", path=record.path)
+            why = msg("{path} has changes on the same lines that are not committed", path=record.path)
             return propose_text(self, record, now, candidate, [why, *reasons])
         self.change(record.path, before, now, word, record)
         return self.verdict(word, self.reread(record.path), reasons, alike)
@@ -221,8 +221,8 @@ class Writing:
         before = self.text_of(record.path)
         if before is None:
             raise KbError(
-                say("{path} is not committed yet", path=record.path),
-                hint=say("commit it: git add {path}", path=record.path),
+                msg("{path} is not committed yet", path=record.path),
+                hint=msg("commit it: git add {path}", path=record.path),
             )
         if len(record.sources) > merge.SOURCES:  # written before there was a limit, and nearly full with them
             front = {"sources": merge.with_source(record.sources), **front}
@@ -233,8 +233,8 @@ class Writing:
         """Plan what a person has asked for; raise NeedsPerson where they have uncommitted edits of the same lines."""
         if before is not None and self._clashes(record.path, before, now):
             raise NeedsPerson(
-                say("{path} has changes on the same lines that are not committed", path=record.path),
-                hint=say("commit them first: git commit {path}", path=record.path),
+                msg("{path} has changes on the same lines that are not committed", path=record.path),
+                hint=msg("commit them first: git commit {path}", path=record.path),
             )
         self.change(record.path, before, now, operation, record)
 
@@ -248,8 +248,8 @@ class Writing:
         is_new = before is None and mine is not None and mine != now
         if is_new or (before is not None and self._clashes(path, before, now)):
             raise NeedsPerson(
-                say("{path} has changes that are not committed", path=path),
-                hint=say("commit them first: git add {path} && git commit {path}", path=path),
+                msg("{path} has changes that are not committed", path=path),
+                hint=msg("commit them first: git add {path} && git commit {path}", path=path),
             )
         self.changes[path] = (before, now)
 
@@ -275,9 +275,9 @@ class Writing:
         self,
         word: str,
         record: Record,
-        reasons: Sequence[Said],
+        reasons: Sequence[Message],
         alike: Sequence[Similar] = (),
-        remedy: Said | None = None,
+        remedy: Message | None = None,
         branch: str = "",
     ) -> Verdict:
         """Return the verdict *word* on what became *record*."""
@@ -359,9 +359,9 @@ class Writing:
         return message(first, "\n\n".join(part for part in (why, body) if part), trailers)
 
 
-def moved(old: Record, new: Record) -> Said:
+def moved(old: Record, new: Record) -> Message:
     """Say which status a record had and has."""
-    return say(
+    return msg(
         "[{id}] {title}: {old} → {new}",
         id=old.scoped_id,
         title=old.title,
@@ -370,9 +370,9 @@ def moved(old: Record, new: Record) -> Said:
     )
 
 
-def stays(old: Record) -> Said:
+def stays(old: Record) -> Message:
     """Say that what is only proposed does not replace *old* yet."""
-    return say("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
+    return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
 
 
 def rendered(record: Record, language: str) -> bytes:

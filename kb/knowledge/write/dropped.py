@@ -21,6 +21,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import KbError
+from kb.i18n import Message, msg
 from kb.knowledge.names import CONTENT
 from kb.store.files import content
 from kb.store.git import checkout
@@ -28,7 +29,6 @@ from kb.store.git.checkout import index_stamp
 from kb.store.git.lines import differences, is_ancestor, objects
 from kb.store.git.repository import GivenUp, Head
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -188,13 +188,13 @@ def note_put_back(kb: KnowledgeBase, rows: Sequence[Sequence[str]]) -> None:
         kb.index.set_note(note, json.dumps([*_rows(kb, note), *new][-_MOST:]))
 
 
-def tell_put_back(kb: KnowledgeBase) -> Said | None:
+def tell_put_back(kb: KnowledgeBase) -> Message | None:
     """Return what to tell a person of paths that were put back since this was last asked; None for nothing."""
     paths = _rows(kb, _UNTOLD)
     if not paths:
         return None
     kb.index.set_note(_UNTOLD, "")
-    return say(
+    return msg(
         "a git command that ran beside kb had dropped {paths} from git's index; it is back there",
         paths=", ".join(map(str, paths)),
     )

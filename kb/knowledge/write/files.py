@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.errors import BadInput, NeedsPerson
+from kb.i18n import msg
 from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
 from kb.store.files import content, write_whole
@@ -13,7 +14,6 @@ from kb.store.git.checkout import differing
 from kb.store.git.layout import enclosing
 from kb.store.git.repository import Repository, message
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
@@ -79,8 +79,8 @@ def write_export(kb: KnowledgeBase, path: str, data: bytes) -> None:
     try:
         if os.path.isfile(place) and content(place) != data and _has_edits(kb, place):
             raise NeedsPerson(
-                say("{path} has changes that are not committed", path=path),
-                hint=say("commit them first: git add {path} && git commit {path}", path=path),
+                msg("{path} has changes that are not committed", path=path),
+                hint=msg("commit them first: git add {path} && git commit {path}", path=path),
             )
         os.stat(os.path.dirname(place))
         if os.path.exists(place) and not os.path.isfile(place):  # a pipe or a terminal is written to, not replaced
@@ -89,7 +89,7 @@ def write_export(kb: KnowledgeBase, path: str, data: bytes) -> None:
         else:
             write_whole(place, data)
     except OSError as error:
-        raise BadInput(say("cannot be written: {problem}", problem=error.strerror), path=path) from None
+        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=path) from None
 
 
 def _has_edits(kb: KnowledgeBase, place: str) -> bool:

@@ -22,13 +22,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.errors import Busy, GitFailed, KbError
+from kb.i18n import msg
 from kb.jsonbytes import json_bytes
 from kb.knowledge.write.landed import has_landed
 from kb.record import Candidate, Similar, Verdict
 from kb.store.files import remove, unwaited, write_whole
 from kb.store.git.repository import NOBODY, POLL, QUEUE
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -118,7 +118,7 @@ class Waiting:
             value = json.load(file)
         self.withdraw()
         if "busy" in value:
-            raise Busy(say("{problem}", problem=value["busy"]), hint=say("{problem}", problem=value["hint"]))
+            raise Busy(msg("{problem}", problem=value["busy"]), hint=msg("{problem}", problem=value["hint"]))
         return [
             Verdict(**{**row, "reasons": tuple(row["reasons"]), "similar": tuple(Similar(**s) for s in row["similar"])})
             for row in value["verdicts"]

@@ -10,13 +10,13 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
 from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
+from kb.i18n import Message, msg
 from kb.jsonbytes import json_bytes
 from kb.knowledge.names import INBOX
 from kb.record import Candidate, Record, Similar, Verdict
 from kb.store.git.repository import LostRace, Move, message
 from kb.text import count, normalise
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing.dedup import match
 from kb.writing.merge import source_of
 from kb.writing.objection import Objection
@@ -57,7 +57,7 @@ def read(name: str, entry: Mapping[str, Any]) -> Held:
     except (KeyError, TypeError, AttributeError, ValueError):
         is_one, words = False, []
     if not is_one or not all(isinstance(word, str) for word in words):
-        raise BadInput(say("{path} holds no candidate", path=f"inbox:{name}"), hint=say("see: kb doctor"))
+        raise BadInput(msg("{path} holds no candidate", path=f"inbox:{name}"), hint=msg("see: kb doctor"))
     return Held(name.removesuffix(".json"), found[0], tuple(sightings), tuple(reasons))
 
 
@@ -130,25 +130,25 @@ def hold(
     )  # fmt: skip
 
 
-def _for(remedy: Said, held: Held) -> Said:
+def _for(remedy: Message, held: Held) -> Message:
     """Return *remedy* with the name under which the candidate waits, where it names a command for it."""
-    return Said(remedy.template, {**remedy.values, "held": held.name}) if "held" in remedy.values else remedy
+    return Message(remedy.template, {**remedy.values, "held": held.name}) if "held" in remedy.values else remedy
 
 
 def hold_uncommitted(
-    writing: Writing, candidate: Candidate, path: str, reasons: Sequence[Said], alike: Sequence[Similar]
+    writing: Writing, candidate: Candidate, path: str, reasons: Sequence[Message], alike: Sequence[Similar]
 ) -> Verdict:
     """Plan to keep a candidate that concerns the record *path*, which nobody has committed yet."""
-    said = [say("{path} is not committed yet", path=path), *reasons]
-    remedy = say("commit it: git add {path}", path=path)
+    said = [msg("{path} is not committed yet", path=path), *reasons]
+    remedy = msg("commit it: git add {path}", path=path)
     objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in said]
     return hold(writing, candidate, same_as(writing.kb, candidate), objections, alike)
 
 
 def hold_damaged(writing: Writing, candidate: Candidate, damaged: BadRecord, alike: Sequence[Similar]) -> Verdict:
     """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has mended it."""
-    reason = say("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
-    remedy = say("mend {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
+    reason = msg("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
+    remedy = msg("mend {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
     objection = Objection("damaged", reason, remedy, refuses=False)
     return hold(writing, candidate, same_as(writing.kb, candidate), [objection], alike)
 
@@ -204,7 +204,7 @@ def one(kb: KnowledgeBase, name: str) -> Held:
     sync(kb)
     named = [held for held in everything(kb) if held.name.startswith(name.strip())] if name.strip() else []
     if len(named) != 1:
-        raise UnknownId(say("nothing, or more than one thing, is held as {name}", name=name), hint=say("see: kb inbox"))
+        raise UnknownId(msg("nothing, or more than one thing, is held as {name}", name=name), hint=msg("see: kb inbox"))
     return named[0]
 
 
@@ -215,7 +215,7 @@ def drop(kb: KnowledgeBase, name: str) -> Held:
         try:
             kb.repository.publish([move(kb, {held.name + ".json": None})], "kb: drop")
         except LostRace:
-            raise Busy(say("the inbox has just been moved"), hint=say("try again")) from None
+            raise Busy(msg("the inbox has just been moved"), hint=msg("try again")) from None
         sync(kb)
     return held
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from kb.errors import Busy, IndexFailed, KbError
+from kb.i18n import Message, msg
 from kb.knowledge import fresh
 from kb.knowledge.names import CONTENT, TEMPLATES
 from kb.knowledge.write import beside, dropped, numbers
@@ -16,7 +17,6 @@ from kb.store.git.checkout import CLEAN, FAILED, KEPT, Changes, Staged, index_st
 from kb.store.git.repository import Head, LostRace, Move
 from kb.store.stamps import stamp_of_file
 from kb.values import TYPE_CHECKING
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from typing import Any
@@ -44,8 +44,8 @@ def publish(
         numbers.tell(kb)
         return {}
     if link := checkout.link_on_the_way(kb.repository, changes):
-        hint = say("put a folder in its place: git keeps nothing behind links")
-        raise Busy(say("{path} is a link", path=link), hint=hint)
+        hint = msg("put a folder in its place: git keeps nothing behind links")
+        raise Busy(msg("{path} is a link", path=link), hint=hint)
     edited = [path for path, (before, _) in changes.items() if before is not None]
     tip = moves[0].new
     owed = owed_files(kb)
@@ -182,12 +182,12 @@ def _seen(kb: KnowledgeBase, path: str, planned: bytes | None) -> str:
     return stamp if len(texts) == 1 and mine is not None else ""
 
 
-def left_behind(path: str, outcome: str) -> Said | None:
+def left_behind(path: str, outcome: str) -> Message | None:
     """Return what to tell a person of a file that could not follow; None for one that did."""
     if outcome == KEPT:
-        return say("it is committed; {path} stays as you have it", path=path)
+        return msg("it is committed; {path} stays as you have it", path=path)
     if outcome == FAILED:
-        return say("it is committed; {path} could not be written, the next call tries again", path=path)
+        return msg("it is committed; {path} could not be written, the next call tries again", path=path)
     return None
 
 

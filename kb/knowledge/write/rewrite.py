@@ -8,6 +8,7 @@ from kb import markdown
 from kb.blocks import blocks
 from kb.errors import BadRecord, UnknownId
 from kb.front import decode
+from kb.i18n import Message, msg
 from kb.knowledge.lookup import one_named
 from kb.knowledge.review.branches import propose_text
 from kb.knowledge.write.inbox import hold_damaged, hold_uncommitted
@@ -15,7 +16,6 @@ from kb.knowledge.write.unreadable import damaged_here
 from kb.record import Candidate, Record, Verdict
 from kb.store.git import checkout
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 from kb.writing.verdict import decides_otherwise, sections_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class _Step(NamedTuple):
     after: bytes | None
 
 
-def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> Verdict:
+def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Message]) -> Verdict:
     """Write the sections of *candidate* into the record it updates (MBANK-04).
 
     What the tool alone would have there is known from history. Where that is what stands there, it is replaced; where
@@ -57,14 +57,14 @@ def rewrite(writing: Writing, candidate: Candidate, grounds: Sequence[Said]) -> 
     both = checkout.merged(writing.kb.repository, before, base, wanted)
     if both is None or not _is_record(both, record.path):
         forced = _with_sections(writing, before, record, candidate)  # what a person changed besides stays
-        why = say("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
+        why = msg("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
         return propose_text(writing, record, forced, candidate, [why, *grounds])
     if both == before:
         return writing.verdict("unchanged", record, grounds)
     if not writing.decided and decides_otherwise(markdown.read(before, record.path), markdown.read(both, record.path)):
-        why = say("it changes what [{id}], which is accepted, says was decided or why", id=record.scoped_id)
+        why = msg("it changes what [{id}], which is accepted, says was decided or why", id=record.scoped_id)
         return propose_text(writing, record, both, candidate, [why, *grounds])
-    by_hand = [say("the block was edited by hand; both are in it now")] if _machine(base) != _machine(before) else []
+    by_hand = [msg("the block was edited by hand; both are in it now")] if _machine(base) != _machine(before) else []
     return writing.replaced(candidate, record, before, both, "updated", [*by_hand, *grounds])
 
 

@@ -16,6 +16,7 @@ from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.config import Config
 from kb.errors import Busy, GitFailed, IndexFailed, KbError
+from kb.i18n import msg
 from kb.knowledge.write import attempts
 from kb.knowledge.write.landed import claimed, has_landed
 from kb.record import Candidate, Verdict
@@ -23,7 +24,6 @@ from kb.store.files import content
 from kb.store.git.repository import QUEUE
 from kb.store.state import State
 from kb.values import TYPE_CHECKING
-from kb.words import say
 from kb.writing import redact
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def spool(
         path = kb.state.spool(kb.now(), value, job)
     except OSError:
         raise why from None
-    reasons = (kb.words(why.message), kb.words(say("kept in {path}; the next call that can writes it", path=path)))
+    reasons = (kb.words(why.message), kb.words(msg("kept in {path}; the next call that can writes it", path=path)))
     return [
         Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=kb.words(why.hint), spooled=True)
         for c in safe
@@ -117,7 +117,7 @@ def _set_aside(kb: KnowledgeBase, path: str, error: Exception) -> Verdict:
     kept = kb.state.set_aside(path)
     attempts.forget_tries(path)
     problem = kb.words(error.message) if isinstance(error, KbError) else str(error)
-    reason = say("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
+    reason = msg("what was spooled cannot be written: {problem}; it is kept in {path}", problem=problem, path=kept)
     return Verdict("refused", os.path.basename(path), "", reasons=(kb.words(reason),), spooled=True)
 
 
@@ -136,7 +136,7 @@ def _landed(kb: KnowledgeBase, path: str) -> list[Verdict]:
         return []
     value = kb.state.wish(path, json.loads(data.decode()))
     if value is None:
-        raise KbError(say("it does not come from this clone"))
+        raise KbError(msg("it does not come from this clone"))
     verdicts = [] if has_landed(kb, job) else _attempted(kb, value, path, job)
     attempts.forget_tries(path)
     with contextlib.suppress(FileNotFoundError):
@@ -146,7 +146,7 @@ def _landed(kb: KnowledgeBase, path: str) -> list[Verdict]:
 
 def _attempted(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
     if tries := attempts.vain_tries(path):
-        raise KbError(say("it was begun {n} times and did not come to an end", n=tries))
+        raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
     with attempts.attempt(path):
         return _written(kb, value, path, job)
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 
 from kb.errors import Overtaken
+from kb.i18n import Message, msg
 from kb.merging.record import Merged, merged
 from kb.record import Record
 from kb.store.files import content
 from kb.values import TYPE_CHECKING, NamedTuple
-from kb.words import Said, say
 
 if TYPE_CHECKING:
     from kb.knowledge.write.change import Writing
@@ -24,7 +24,7 @@ class Typed(NamedTuple):
     before: bytes | None
     """The file from which the checkout follows: the one in the tip, or where that is committed as well, its own."""
     now: bytes
-    removed: Sequence[Said] = ()
+    removed: Sequence[Message] = ()
     """What one side removed and the other left alone."""
 
 
@@ -53,7 +53,7 @@ def _with_what_is_here(writing: Writing, record: Record, opened: bytes, typed: b
     """Return *typed* with what the checkout has by now besides *opened*, committed or not."""
     here = content(os.path.join(writing.kb.root, *record.path.split("/")))
     if here is None:
-        raise Overtaken(say("the file was taken away while it was open in the editor"), path=record.path)
+        raise Overtaken(msg("the file was taken away while it was open in the editor"), path=record.path)
     other = _with_ends_of(writing.text_of(record.path), here)
     found = _merged(record, opened, typed, other, seen=here, committed=committed)
     return Typed(here, found.data, found.removed)
@@ -63,8 +63,8 @@ def _merged(record: Record, base: bytes, typed: bytes, other: bytes, *, seen: by
     found = merged(base, typed, other, path=record.path, labels=_LABELS)
     if found.conflicts:
         raise Overtaken(
-            say("somebody has changed the same lines while this was open in the editor"),
-            path=record.path, hint=say("both versions stand in it between marks; write what holds"),
+            msg("somebody has changed the same lines while this was open in the editor"),
+            path=record.path, hint=msg("both versions stand in it between marks; write what holds"),
             marked=found.data, seen=seen, committed=committed,
         )  # fmt: skip
     return found

@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping
 
 from kb.errors import GitFailed
+from kb.i18n import msg
 from kb.store.files import write
 from kb.store.git.command import failure
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.store.git.command import Started
@@ -72,5 +72,5 @@ class Chain:
         if output.code:
             raise failure(arguments, output)
         if output.out.decode().split() != [oid for _, oid in self._made]:
-            raise GitFailed(say("git stored other commits than were built"))
+            raise GitFailed(msg("git stored other commits than were built"))
         self._made = []

@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
+from kb.i18n import msg
 from kb.patterns import regex
 from kb.values import NamedTuple
-from kb.words import say
 
 _SCRUBBED = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
@@ -64,17 +64,17 @@ _LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
 
 
 _WAYS_OUT = {
-    "dubious ownership": say("git config --global --add safe.directory PATH, if you trust its owner"),
-    "not a git repository": say("make git status work there"),
-    "cannot use bare repository": say("make git status work there"),
-    "clean filter": say("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
-    "unknown repository extension": say("install a newer git: the repository was made by one"),
-    "transport 'ext' not": say("kb takes no address that is a command: git remote set-url origin URL"),
-    "from promisor remote": say("fetch what the clone lacks: git fetch --refetch --no-filter"),
-    "transport '": say("fetch what the clone lacks: git fetch --refetch --no-filter"),
-    "Could not read from remote": say("see whether this works: git fetch"),
-    "remote rejected": say("ask who runs the remote, or push to one that takes it: kb review request --remote NAME"),
-    "failed to sign": say("kb signs as your own settings say: git config --global gpg.program COMMAND"),
+    "dubious ownership": msg("git config --global --add safe.directory PATH, if you trust its owner"),
+    "not a git repository": msg("make git status work there"),
+    "cannot use bare repository": msg("make git status work there"),
+    "clean filter": msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
+    "unknown repository extension": msg("install a newer git: the repository was made by one"),
+    "transport 'ext' not": msg("kb takes no address that is a command: git remote set-url origin URL"),
+    "from promisor remote": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
+    "transport '": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
+    "Could not read from remote": msg("see whether this works: git fetch"),
+    "remote rejected": msg("ask who runs the remote, or push to one that takes it: kb review request --remote NAME"),
+    "failed to sign": msg("kb signs as your own settings say: git config --global gpg.program COMMAND"),
 }
 """What git says about troubles that do not pass, and what helps."""
 
@@ -149,7 +149,7 @@ class Started:
             self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
         except FileNotFoundError:
             self._close()
-            raise GitFailed(say("git is not installed"), hint=say("install git and try again")) from None
+            raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
         except BaseException:
             self._close()
             raise
@@ -229,7 +229,7 @@ def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], st
     try:
         done = subprocess.run(list(arguments), env=dict(environment), input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
-        raise GitFailed(say("git is not installed"), hint=say("install git and try again")) from None
+        raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
     return Output(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
@@ -254,6 +254,6 @@ def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
 
         return lock_held(lock[1])
     if any(sign in output.error for sign in _PASSING):
-        return Busy(say("git {command} failed: {problem}", command=arguments[0], problem=text))
+        return Busy(msg("git {command} failed: {problem}", command=arguments[0], problem=text))
     hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")
-    return GitFailed(say("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)
+    return GitFailed(msg("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 
 from kb.errors import Busy
+from kb.i18n import msg
 from kb.store.files import STALE
 from kb.store.git.command import place_of_command
-from kb.words import say
 
 _PROCESSES = "/proc"
 _REWRITING = frozenset({"merge", "rebase", "stash", "am", "cherry-pick", "revert"})
@@ -29,13 +29,13 @@ def lock_held(path: str) -> Busy:
         age = 0.0
     if age < STALE:
         return Busy(
-            say("another git process holds {path}", path=path),
-            hint=say("try again; if its process has died, after a minute: kb doctor --fix"),
+            msg("another git process holds {path}", path=path),
+            hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
         )
     return Busy(
-        say("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path,
+        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path,
             n=int(age // 60)),
-        hint=say("take it away: kb doctor --fix"),
+        hint=msg("take it away: kb doctor --fix"),
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import GitFailed
+from kb.i18n import msg
 from kb.store.git.command import told
 from kb.values import NamedTuple
-from kb.words import say
 
 _THEIRS = ("local", "worktree")
 """What git calls the settings of a repository, and of the files that they include."""
@@ -72,8 +72,8 @@ def overruled(environment: Mapping[str, str], listed: bytes, command: str) -> Ma
         settings += [(f"{driver}.required", "true") for driver in _lost("clean", named, own)]
     if command == "read-tree" and (lost := _lost("smudge", named, own)):
         raise GitFailed(
-            say("only the settings of this repository define {filter}, which its files need", filter=lost[0]),
-            hint=say("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
+            msg("only the settings of this repository define {filter}, which its files need", filter=lost[0]),
+            hint=msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
         )
     fetched_by = {row.key for row in theirs if row.kind == "remote.uploadpack"} - {row.key for row in others}
     if fetched_by and command not in REMOTE:  # of several git takes the first: what is missing is not fetched at all

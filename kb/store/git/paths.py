@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kb.errors import NeedsPerson
+from kb.i18n import msg
 from kb.patterns import regex
-from kb.words import say
 
 _UNSEEN = regex("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 """Characters that some file systems leave out of a name, so that what holds them is another name."""
@@ -30,6 +30,6 @@ def refuse(names: Iterable[str], own: str) -> None:
     for name in names:
         if leads_out(name) or f"{name}/".lower().startswith(f"{own}/".lower()):
             raise NeedsPerson(
-                say("a commit holds {path}, which no checkout may have", path=name),
-                hint=say("do not merge it; see who made it: git log --all -- {path}", path=name),
+                msg("a commit holds {path}, which no checkout may have", path=name),
+                hint=msg("do not merge it; see who made it: git log --all -- {path}", path=name),
             )

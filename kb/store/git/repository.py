@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kb.digest import sha1, sha256
 from kb.errors import Busy, GitFailed
+from kb.i18n import msg
 from kb.store.files import harden
 from kb.store.git.command import Output, Started, failure, run, scrubbed
 from kb.store.git.guard import Guard
@@ -16,7 +17,6 @@ from kb.store.git.layout import common_dir, enclosing, first_line, packed
 from kb.store.git.locks import lock_held
 from kb.store.git.trees import patched
 from kb.values import NamedTuple
-from kb.words import say
 
 PATIENCE = 2.0
 """Seconds to wait for a lock that somebody else's git command holds."""
@@ -79,7 +79,7 @@ class Repository:
         self.root = root
         found = enclosing(root)
         if found is None:
-            raise GitFailed(say("{path} is not in a git repository", path=root), hint=say("run: kb init"))
+            raise GitFailed(msg("{path} is not in a git repository", path=root), hint=msg("run: kb init"))
         self.top, self.git_dir = found
         self.common_dir = common_dir(self.git_dir)
         self.prefix = os.path.relpath(root, self.top).replace(os.sep, "/") + "/" if root != self.top else ""
@@ -206,8 +206,8 @@ class Repository:
         for name, doing in _UNDER_WAY:
             if os.path.exists(os.path.join(self.git_dir, name)):
                 return Busy(
-                    say("a {doing} is in progress in {path}", doing=doing, path=self.top),
-                    hint=say("finish it first"),
+                    msg("a {doing} is in progress in {path}", doing=doing, path=self.top),
+                    hint=msg("finish it first"),
                 )
         if not self.head().ref:
             return self.detached()
@@ -215,16 +215,16 @@ class Repository:
             return lock_held(os.path.join(self.git_dir, "index.lock"))
         if other := self._other_work_tree():
             return Busy(
-                say("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
-                hint=say("take it out: git config --unset core.worktree"),
+                msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=other),
+                hint=msg("take it out: git config --unset core.worktree"),
             )
         return None
 
     def detached(self) -> Busy:
         """Return the trouble that no branch is checked out."""
         return Busy(
-            say("no branch is checked out in {path} (detached HEAD)", path=self.top),
-            hint=say("check out a branch: git switch -"),
+            msg("no branch is checked out in {path} (detached HEAD)", path=self.top),
+            hint=msg("check out a branch: git switch -"),
         )
 
     def _other_work_tree(self) -> str:
@@ -257,7 +257,7 @@ class Repository:
             os.makedirs(self.private, exist_ok=True)
             file = os.open(os.path.join(self.private, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise Busy(say("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
+            raise Busy(msg("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
         try:
             end = time.monotonic() + QUEUE
             while not _is_free(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)):
@@ -285,7 +285,7 @@ class Repository:
 
     def being_written(self) -> Busy:
         """Return the trouble of one who has waited for the lock too long."""
-        return Busy(say("another kb is writing in {path}", path=self.top))
+        return Busy(msg("another kb is writing in {path}", path=self.top))
 
     def build(self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str) -> str:
         """Return a new commit: *parent* ("" for a first one) with *changes* (None deletes). Nothing is visible yet.

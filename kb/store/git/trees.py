@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import GitFailed
+from kb.i18n import msg
 from kb.patterns import DOTALL, bytes_regex
 from kb.store.files import content, write
 from kb.store.git.command import Output, Started, failure
 from kb.values import TYPE_CHECKING
-from kb.words import say
 
 if TYPE_CHECKING:
     from kb.store.git.repository import Repository
@@ -29,8 +29,8 @@ def patched(repository: Repository, parent: str, steps: Sequence[Mapping[str, by
     """
     if broken := next((name for changes in steps for name in changes if "\n" in name), ""):
         raise GitFailed(
-            say("{path} cannot be written: its name has a line break", path=broken.replace("\n", "\\n")),
-            hint=say("give the file, or the folder above it, another name"),
+            msg("{path} cannot be written: its name has a line break", path=broken.replace("\n", "\\n")),
+            hint=msg("give the file, or the folder above it, another name"),
         )
     folders = _folders(name for changes in steps for name in changes)
     questions = os.fsencode("".join(f"{parent}:{folder}\n" for folder in folders))
@@ -68,7 +68,7 @@ def _answers(output: Output, folders: list[str]) -> dict[str, bytes]:
             size = int(words[-1])
             if words[-2] != b"tree":
                 raise GitFailed(
-                    say("{path} is no folder in the last commit", path=folder), hint=say("put a folder in its place")
+                    msg("{path} is no folder in the last commit", path=folder), hint=msg("put a folder in its place")
                 )
             found[folder] = out[at : at + size]
             at += size + 1
@@ -140,7 +140,7 @@ def _stored(writing: Started, made: Sequence[tuple[str, str]]) -> None:
     if output.code:
         raise failure(["hash-object"], output)
     if output.out.decode().split() != [oid for _, oid in made]:
-        raise GitFailed(say("git stored other trees than were built"))
+        raise GitFailed(msg("git stored other trees than were built"))
 
 
 def spliced(tree: bytes, entries: Mapping[bytes, tuple[bytes, bytes]], width: int) -> bytes:
