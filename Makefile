@@ -24,6 +24,10 @@ $(VENV)/.ready: pyproject.toml
 	$(RUN)/python -m compileall -q kb
 	@touch $@
 
+# An editable installation compiles the messages once; here they follow their source.
+kb/locale/zh/LC_MESSAGES/kb.mo: kb/locale/zh/LC_MESSAGES/kb.po $(VENV)/.ready
+	$(RUN)/python -m docs.messages --compile
+
 demo: $(VENV)/.ready
 	$(RUN)/python -m bench.demo demo-kb
 
@@ -47,7 +51,7 @@ ifneq ($(BROWSER),skip)
 	  || { echo "that failed; without a browser: make test BROWSER=skip" >&2; exit 1; }
 endif
 
-test: $(VENV)/.ready browser
+test: $(VENV)/.ready kb/locale/zh/LC_MESSAGES/kb.mo browser
 	$(RUN)/python -m pytest -q -n 2
 
 lint: $(VENV)/.ready

@@ -1,8 +1,8 @@
 """`python -m docs.generate`: write the pages of docs/ that are made from the code.
 
 Made from the code: commands.md from the command line itself, configuration.md from `kb.config`, kinds.md from the
-table of kinds, candidates.md from the JSON schema; and the words of the wiki in both languages, for its visitors.
-`--check` names the stale ones and exits 1; `--words` names what kb says and has no Chinese for.
+table of kinds, candidates.md from the JSON schema; and the texts of the wiki in both languages, for its visitors.
+`--check` names the stale ones and exits 1. The catalogue of messages is `python -m docs.messages`.
 """
 
 import sys
@@ -14,8 +14,7 @@ from typing import Any
 
 import click
 
-from docs import spoken
-from docs.templates import missing
+from docs import messages
 from kb.candidate import SCHEMA
 from kb.cli import ALIASES, COMMANDS
 from kb.config import CHOICES, HELP, Config
@@ -243,15 +242,11 @@ def typed(field: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or check them, and return the exit code."""
-    if arguments == ["--words"]:
-        found = missing()
-        print("\n".join(f"{place}: {template!r}" for template, place in found.items()) or "nothing is missing")
-        return 1 if found else 0
     if arguments not in ([], ["--check"]):
-        print("usage: python -m docs.generate [--check | --words]", file=sys.stderr)
+        print("usage: python -m docs.generate [--check]", file=sys.stderr)
         return 2
     made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
-    made["kb/wiki/assets/kb-words.js"] = (spoken.PATH, spoken.script())
+    made["kb/wiki/assets/kb-words.js"] = (messages.SCRIPT, messages.write_script())
     stale = {name: (path, text) for name, (path, text) in made.items() if _text(path) != text}
     for name, (path, text) in stale.items():
         print(f"{name} is stale" if arguments else name)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from kb.errors import BadInput, KbError
 from kb.home import found
-from kb.i18n import msg
+from kb.i18n import load_translations, msg
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -119,11 +119,7 @@ HELP: Mapping[str, str] = {
 
 def meaning_of(key: str, language: str) -> str:
     """Return what the setting *key* means, in *language* ("en" or "zh")."""
-    if language != "zh":
-        return HELP[key]
-    from kb.settings_zh import SETTINGS_ZH
-
-    return SETTINGS_ZH[key]
+    return load_translations(language).gettext(HELP[key])
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {

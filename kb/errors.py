@@ -87,9 +87,15 @@ class Overtaken(NeedsPerson):
     """A text was changed by somebody else while a person had it open, and both changed the same lines."""
 
     def __init__(
-        self, message: Message | str, *, hint: Message | str = "", path: str = "", marked: bytes = b"", seen: bytes = b"",
+        self,
+        message: Message | str,
+        *,
+        hint: Message | str = "",
+        path: str = "",
+        marked: bytes = b"",
+        seen: bytes = b"",
         committed: bytes | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Say *message*; *marked* has both versions between marks, and is an edit of *seen*, of which the tip had
         *committed*.
         """

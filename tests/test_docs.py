@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from docs import generate, spoken
+from docs import generate, messages
 from kb.cli import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
@@ -57,7 +57,7 @@ def test_a_generated_page_is_fresh(name: str) -> None:
 
 
 def test_the_words_of_the_wiki_are_fresh() -> None:
-    assert spoken.PATH.read_text("utf-8") == spoken.script(), "run: make docs"
+    assert messages.SCRIPT.read_text("utf-8") == messages.write_script(), "run: make docs"
 
 
 @pytest.mark.parametrize(("path", "command"), list(generate.commands()))

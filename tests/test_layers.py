@@ -13,8 +13,7 @@ GROUND = [
     "digest",
     "process",
     "values",
-    "words",
-    "words_zh",
+    "i18n",
     "home",
     "jsonbytes",
     "errors",
@@ -30,7 +29,6 @@ GROUND = [
     "tools",
     "snapshot",
     "naming",
-    "settings_zh",
 ]
 GROUND += [
     "templates",
@@ -155,5 +153,5 @@ def test_a_heavy_package_has_one_home(package: str) -> None:
 
 def test_files_stay_readable() -> None:
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in FILES}
-    assert [name for name, text in texts.items() if text.count("\n") > 420 and not name.endswith("_zh.py")] == []
+    assert [name for name, text in texts.items() if text.count("\n") > 420] == []
     assert [name for name, text in texts.items() if not text.startswith('"""')] == [], "every module says what it is"

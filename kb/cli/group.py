@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from importlib import import_module
+from typing import cast
 
 import click
 
@@ -12,13 +12,7 @@ from kb import __version__
 from kb.cli import ALIASES, COMMANDS
 from kb.cli.prints import failed
 from kb.errors import KbError
-from kb.i18n import msg
-
-
-def _is_chinese(ctx: click.Context) -> bool:
-    from kb.cli.door import language_in_use
-
-    return language_in_use(ctx) == "zh"
+from kb.i18n import load_translations, msg
 
 
 def _shows_help(command: click.Command, rest: list[str]) -> bool:
@@ -51,36 +45,29 @@ class Commands(click.Group):
 
             raise usage(msg("there is no command {name}", name=args[0]))
         name, command, rest = super().resolve_command(ctx, args)
-        if command and _shows_help(command, rest) and _is_chinese(ctx):
-            from kb.cli.translated import translated
+        if command and _shows_help(command, rest):
+            from kb.cli.door import language_in_use
+            from kb.cli.translated import translate_command
 
-            command = translated(command)
+            command = translate_command(command, ctx, language_in_use(ctx))
         return name, command, rest
 
-    def get_help(self, ctx: click.Context) -> str:
-        """Return the help of kb, in the language of the knowledge base."""
-        if not _is_chinese(ctx):
-            return super().get_help(ctx)
-        from kb.cli.translated import ChineseFormatter, in_chinese
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help of `kb` itself, in the language of the knowledge base."""
+        from kb.cli.door import language_in_use
+        from kb.cli.translated import translate_command
 
-        ctx.formatter_class = ChineseFormatter
-        made = copy.copy(self)
-        made.help, made.params = in_chinese(self.help), [copy.copy(param) for param in self.params]
-        for param in made.params:
-            if isinstance(param, click.Option):
-                param.help = in_chinese(param.help)
-        return super(Commands, made).get_help(ctx)
+        translated = translate_command(self, ctx, language_in_use(ctx))
+        click.Group.format_help(cast("Commands", translated), ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
-        lines = {name: line for name, (_, line) in COMMANDS.items()}
-        if _is_chinese(ctx):
-            from kb.cli.help_zh import HELP_ZH
+        from kb.cli.door import language_in_use
 
-            lines = {name: HELP_ZH.get(line, line) for name, line in lines.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl([*lines.items()])
-        with formatter.section("Other names"):
+        known = load_translations(language_in_use(ctx))
+        with formatter.section(known.gettext("Commands")):
+            formatter.write_dl([(name, known.gettext(line)) for name, (_, line) in COMMANDS.items()])
+        with formatter.section(known.gettext("Other names")):
             formatter.write_dl([(name, f"kb {meant}") for name, meant in ALIASES.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

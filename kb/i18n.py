@@ -1,0 +1,62 @@
+"""Messages to people in two languages, by gettext.
+
+Code says a message in English with its values; only a door translates it. The Chinese texts are in
+`locale/zh/LC_MESSAGES/kb.po`, which the build compiles.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+
+from kb.values import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gettext import NullTranslations
+
+LOCALE = os.path.join(os.path.dirname(__file__), "locale")
+"""The folder of the compiled catalogues, as gettext expects it."""
+DOMAIN = "kb"
+
+
+class Message(NamedTuple):
+    """A message that is not translated yet: a `str.format` template with its values."""
+
+    template: str
+    values: Mapping[str, object]
+    plural: str = ""
+    """The English template for every count but one; "" where the template counts nothing."""
+
+    def __str__(self) -> str:
+        return self._english().format_map(self.values)
+
+    def translate(self, language: str) -> str:
+        """Return the message in *language* ("zh" or "en"), and in English where it has no translation."""
+        if language != "zh":
+            return str(self)
+        values = {k: v.translate(language) if isinstance(v, Message) else v for k, v in self.values.items()}
+        if not self.template:
+            return ""  # gettext answers "" with the head of its catalogue
+        known = load_translations(language)
+        text = known.ngettext(self.template, self.plural, 2) if self.plural else known.gettext(self.template)
+        return text.format_map(values)
+
+    def _english(self) -> str:
+        return self.plural if self.plural and self.values["count"] != 1 else self.template
+
+
+def msg(template: str, plural: str = "", /, **values: object) -> Message:
+    """Return the message of *template*, a `str.format` string, with *values*.
+
+    *plural* is the template for a `count` other than 1; Chinese has one form for both.
+    """
+    return Message(template, values, plural)
+
+
+@cache
+def load_translations(language: str) -> NullTranslations:
+    """Return the catalogue of *language*, an empty one where none is compiled."""
+    from gettext import translation
+
+    return translation(DOMAIN, LOCALE, [language], fallback=True)
