@@ -198,7 +198,7 @@ def test_a_half_file_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name
 def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
     kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: str, data: bytes, *, synced: bool) -> None:
+    def full(path: str, data: bytes, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
