@@ -52,7 +52,7 @@ ifneq ($(BROWSER),skip)
 endif
 
 test: $(VENV)/.ready kb/locale/zh/LC_MESSAGES/kb.mo browser
-	$(RUN)/python -m pytest -q -n 3
+	$(RUN)/python -m pytest -q -n 3 --dist loadgroup
 
 lint: $(VENV)/.ready
 	$(RUN)/ruff check .

@@ -15,7 +15,10 @@ from wiki_world import built, lost_links, world
 
 sync = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_playwright_python")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here")
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no chromium here"),
+    pytest.mark.xdist_group("browser"),  # one browser, first of all: its tests take seconds each
+]
 
 SHOTS = Path(__file__).parent.parent / "build" / "wiki"
 RECORD = "anchors/projects/shop/D003.html"
