@@ -33,11 +33,9 @@ class Message(NamedTuple):
 
     def translate(self, language: str) -> str:
         """Return the message in *language* ("zh" or "en"), and in English where it has no translation."""
-        if language != "zh":
+        if language != "zh" or not self.template:  # gettext answers "" with the head of its catalogue
             return str(self)
         values = {k: v.translate(language) if isinstance(v, Message) else v for k, v in self.values.items()}
-        if not self.template:
-            return ""  # gettext answers "" with the head of its catalogue
         known = load_translations(language)
         text = known.ngettext(self.template, self.plural, 2) if self.plural else known.gettext(self.template)
         return text.format_map(values)

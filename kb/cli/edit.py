@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from kb.cli.door import scope_option, with_kb
-from kb.cli.person import has_decided, yes_option
+from kb.cli.person import has_decided, is_at_terminal, yes_option
 from kb.cli.prints import show_verdicts, warn
 from kb.errors import KbError, NeedsPerson, Overtaken
 from kb.front import decode
@@ -50,12 +49,16 @@ def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
 
 def _need_editor(kb: KnowledgeBase, record: Record) -> None:
     """Raise NeedsPerson where only an editor for terminals could be started, and there is no terminal."""
-    is_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    if is_terminal or any(kb.environment.get(name) for name in ("VISUAL", "EDITOR")):
+    if is_at_terminal() or _named_editor(kb):
         return
     said = msg("there is no terminal to edit in, and $EDITOR names no program")
     hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
     raise NeedsPerson(said, hint=hint)
+
+
+def _named_editor(kb: KnowledgeBase) -> str:
+    """Return the editor that the environment names, as click looks for it; "" for none."""
+    return kb.environment.get("VISUAL") or kb.environment.get("EDITOR") or ""
 
 
 def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, decided: bool) -> Verdict:
@@ -80,7 +83,7 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, dec
 
 def _open_editor(kb: KnowledgeBase, record: Record, path: str) -> None:
     """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure."""
-    editor = next((kb.environment[name] for name in ("VISUAL", "EDITOR") if kb.environment.get(name)), "vi")
+    editor = _named_editor(kb) or "vi"
     try:
         click.edit(filename=path)
     except click.ClickException as error:

@@ -31,7 +31,8 @@ def translate_help(text: str | None, language: str) -> str | None:
         return text
     known = load_translations(language)
     parts = ((part, _on_one_line(part)) for part in cleandoc(text).split("\n\n"))
-    return "\n\n".join(part if known.gettext(line) == line else known.gettext(line) for part, line in parts)
+    found = ((part, line, known.gettext(line)) for part, line in parts)
+    return "\n\n".join(part if text == line else text for part, line, text in found)
 
 
 def translate_command(command: click.Command, context: click.Context, language: str) -> click.Command:

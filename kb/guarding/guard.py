@@ -69,7 +69,7 @@ def unread(mode: str, risk: Level, step: Message | None) -> Words:
 def kept(path: str, what: str) -> Words:
     """Rule on a write to what only kb writes: never, in no mode (MBANK-37). *what*: record, session, state or block."""
     why, step = _KEPT[what]
-    return Words(DENY, msg("kb: {why}. Next: {step}", why=Message(why.template, {"path": path}), step=step))
+    return Words(DENY, msg("kb: {why}. Next: {step}", why=why._replace(values={"path": path}), step=step))
 
 
 _KEPT = {

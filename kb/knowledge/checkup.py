@@ -80,8 +80,12 @@ def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = (), 
     remember_mended(kb, mended)
     if mended:
         return checked(kb, below=below, reader=reader)
-    shared = frozenset(record_id for scope, record_id in everything.known if scope != GLOBAL)
-    return Checked(findings, len(everything.opened), shared)
+    return Checked(findings, len(everything.opened), ids_in_projects(everything))
+
+
+def ids_in_projects(everything: Shelf) -> frozenset[str]:
+    """Return the ids that records of projects have."""
+    return frozenset(record_id for scope, record_id in everything.known if scope != GLOBAL)
 
 
 def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:

@@ -132,7 +132,7 @@ def for_reader(kb: KnowledgeBase, said: Message, reader: str | None = None, scop
 
     if not any(isinstance(value, (Message, ScopedId)) for value in said.values.values()):
         return said
-    return Message(said.template, {key: written(value) for key, value in said.values.items()})
+    return said._replace(values={key: written(value) for key, value in said.values.items()})
 
 
 def write_for_caller(kb: KnowledgeBase, error: KbError) -> None:

@@ -186,8 +186,7 @@ def holds_whole(record: Record, keyword: str) -> bool:
     Words that any question has ("the", 怎么) are no part of it.
     """
     about = asked(keyword)
-    texts = (record.title, *record.tags, *(section.text for section in record.sections))
-    text = folded("\n".join(texts))
+    text = _folded_text(record)
     names = [word_terms(run) for run, unspaced in runs(read_part(keyword)) if not unspaced]
     wanted = [terms for terms in names if any(stem(term) in about.words for term in terms)]
     if not wanted and not about.pieces:
@@ -200,9 +199,12 @@ def holds_a_word(record: Record, about: Asked) -> bool:
 
     A lone run may be half of a word, or stand across two.
     """
-    texts = (record.title, *record.tags, *(section.text for section in record.sections))
-    text = folded("\n".join(texts))
+    text = _folded_text(record)
     return any(_has_word(word_stem, text) for word_stem in about.words) or len(_shared(about.pieces, text)) > 1
+
+
+def _folded_text(record: Record) -> str:
+    return folded("\n".join((record.title, *record.tags, *(section.text for section in record.sections))))
 
 
 def _has_name(terms: Sequence[str], text: str) -> bool:

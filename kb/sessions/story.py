@@ -189,9 +189,8 @@ def _latest(transcript: Transcript) -> list[str]:
 
 def _last_word(transcript: Transcript) -> list[str]:
     """Return the first of the `last_words`: the other sentences of a long text are not looked at for it."""
-    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
     announced: list[str] = []
-    for row in (row for text in told[-1:] for row in _rows(text) if count(row) > 3):
+    for row in _told_last(transcript, 1):
         if not _NOISE.search(row):
             return [row]
         announced = announced or [row]
@@ -200,9 +199,14 @@ def _last_word(transcript: Transcript) -> list[str]:
 
 def last_words(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
+    rows = list(_told_last(transcript, texts))
+    return [row for row in rows if not _NOISE.search(row)] or rows
+
+
+def _told_last(transcript: Transcript, texts: int) -> Iterator[str]:
+    """Yield the sentences of the *texts* that the agent said last, the last first, without the shortest."""
     told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
-    rows = [row for text in told[: -texts - 1 : -1] for row in _rows(text)]
-    return [row for row in rows if count(row) > 3 and not _NOISE.search(row)] or [r for r in rows if count(r) > 3]
+    return (row for text in told[: -texts - 1 : -1] for row in _rows(text) if count(row) > 3)
 
 
 def _rows(text: str) -> Iterator[str]:

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
 
 KEPT = "refs/kb/kept/"
-"""Refs of texts that were taken away; nobody else gets them."""
+"""Refs of texts that were taken away; nobody else gets them. Each new one takes away the old ones."""
 _TIME = "%Y%m%d-%H%M%S"
-DAYS = 90
-"""Days for which they are kept at least; each new one takes the older ones away."""
 _NAMED = 5
 """Paths that a message names."""
 _SPELLED = 20
@@ -184,7 +182,7 @@ def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Mes
         restore = _git(kb, "rm", "-q", "--cached", "--", *paths)
     return msg(
         "kb: a commit holds the changed {paths} as well, so git shows them as edited. Next, to undo that: {command}",
-        paths=_listed(paths), command=f"{restore} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}",
+        paths=_listed(paths), command=_and_commit(kb, restore),
     )  # fmt: skip
 
 
@@ -298,8 +296,13 @@ def _taking_back(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> st
     commands += [shlex.join(["rm", "--", *(os.path.join(kb.root, path) for path in new[:_NAMED])])] if new else []
     if committed:
         undone = _git(kb, "restore", f"--source={seen.before.head[:12]}", *both, *committed[:_NAMED])
-        commands.append(f"{undone} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}")
+        commands.append(_and_commit(kb, undone))
     return "; ".join(commands)
+
+
+def _and_commit(kb: KnowledgeBase, restore: str) -> str:
+    """Return the command *restore*, and behind it the one that commits what it has restored."""
+    return f"{restore} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}"
 
 
 def _git(kb: KnowledgeBase, *words: str) -> str:
@@ -334,8 +337,8 @@ def keep(kb: KnowledgeBase, contents: Mapping[str, bytes | None]) -> str:
 
 
 def _forgetting(kb: KnowledgeBase) -> list[Move]:
-    """Return the moves that take away what has been kept for longer than DAYS; their names say since when."""
-    last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))
+    """Return the moves that take away what has been kept for longer than `outside.DAYS`; their names say since when."""
+    last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - outside.DAYS * 86_400))
     rows = (row.split(" ") for row in kb.repository.refs(KEPT, "%(refname) %(objectname)"))
     return [Move(ref, "", oid) for ref, oid in rows if ref < last]
 

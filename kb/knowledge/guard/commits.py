@@ -31,11 +31,13 @@ def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], 
     words = [*_LOG, now.oid, *([f"^{before}"] if before else []), "--not", "--remotes"]
     start = began // 10**9
     made = list(_commits(kb, [*words, "--", *paths]))
-    reasons = _reasons(kb, before)
+    moves = _moves(kb)
+    reasons = _reasons(moves, before)
+    is_moved_by_kb = bool(moves) and moves[0][1].startswith("kb")  # as by a sync that gives commits new parents
     fresh = [one for one in made if reasons.get(one.oid, "").startswith("commit")
              or (min(one.when, one.written) >= start and not one.is_kbs)]  # fmt: skip
     older = [one for one in made if one not in fresh and not reasons.get(one.oid, "").startswith(_BROUGHT)
-             and not (one.is_kbs and _was_moved_by_kb(kb))]  # fmt: skip
+             and not (one.is_kbs and is_moved_by_kb)]  # fmt: skip
     if any(one.when < start for one in older):  # of a branch that was there before, or made to look so
         others = [f"--exclude={now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
         alone = {one.oid for one in _commits(kb, [*words, *others, "--", *paths])}
@@ -48,17 +50,17 @@ def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], 
     return {row for one in (*fresh, *older) for row in one.rows}
 
 
-def _reasons(kb: KnowledgeBase, since: str) -> dict[str, str]:
-    """Return why HEAD came to each commit after *since*, as its log says, whatever the commit says of itself."""
+def _moves(kb: KnowledgeBase) -> list[tuple[str, str]]:
+    """Return where HEAD has gone and why, as its log says, the last move first."""
     listed = kb.repository.git("log", "-g", "-n", str(_MOVES), "--format=%H %gs", "HEAD", check=False)
-    rows = [row.partition(" ") for row in listed.decode("utf-8", "replace").splitlines()]
-    end = next((at for at, row in enumerate(rows) if row[0] == since), 0)
-    return {oid: reason for oid, _, reason in rows[:end]}  # of several the first, by which it was made
+    rows = (row.partition(" ") for row in listed.decode("utf-8", "replace").splitlines())
+    return [(oid, reason) for oid, _, reason in rows]
 
 
-def _was_moved_by_kb(kb: KnowledgeBase) -> bool:
-    """Return whether the last to move HEAD was kb, as by a sync that gives commits new parents."""
-    return kb.repository.git("log", "-g", "-1", "--format=%gs", "HEAD", check=False).startswith(b"kb")
+def _reasons(moves: Sequence[tuple[str, str]], since: str) -> dict[str, str]:
+    """Return why HEAD came to each commit after *since*, whatever the commit says of itself."""
+    end = next((at for at, (oid, _) in enumerate(moves) if oid == since), 0)
+    return dict(moves[:end])  # of several the first, by which it was made
 
 
 class _Commit(NamedTuple):

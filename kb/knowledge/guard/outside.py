@@ -34,8 +34,8 @@ _LARGEST = 8_000_000
 """Bytes of a file of which a copy is kept."""
 _MANY = 400
 """Paths above which git is asked for a whole tree, and not for each."""
-_DAYS = 90
-"""Days for which a copy is kept that no file needs: what a person has stashed may come back."""
+DAYS = 90
+"""Days for which a text is kept at least that no file needs: what a person has stashed may come back."""
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
@@ -250,7 +250,7 @@ def _forget_old_copies(kb: KnowledgeBase, files: Mapping[str, Entry]) -> None:
     used = {entry.oid for entry in files.values()}
     with contextlib.suppress(OSError), os.scandir(snapshots.place(kb.root, COPIES)) as entries:
         for entry in entries:
-            if entry.name not in used and kb.now() - entry.stat().st_mtime > _DAYS * 86_400:
+            if entry.name not in used and kb.now() - entry.stat().st_mtime > DAYS * 86_400:
                 os.unlink(entry.path)
 
 

@@ -20,7 +20,6 @@ from kb.knowledge.lines.against import Against
 from kb.knowledge.lines.parted import Lines, lines_of
 from kb.knowledge.lookup import for_reader
 from kb.knowledge.recall.neighbours import MOST
-from kb.record import GLOBAL
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> C
     told = [*against.ids(), *against.contradictions(), *against.heirs()]
     findings, others = _findings(kb, lines, everything)
     changes = [change for change in _changes(lines, against) if checkup.is_below(change.record.path, below)]
-    shared = frozenset(record_id for scope, record_id in everything.known if scope != GLOBAL)
+    shared = checkup.ids_in_projects(everything)
     return Comparison(
         revision,
         parted.base,

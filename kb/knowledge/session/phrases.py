@@ -24,14 +24,14 @@ _LEAST_NAME, _LEAST_WORDS = 3, 4
 _NAME = regex(r"[\w.-]+")
 
 
-class Message(NamedTuple):
+class PhraseAnswer(NamedTuple):
     """What a phrase is answered with."""
 
     context: str = ""
     message: str = ""
 
 
-def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder: str, host: str) -> Message | None:
+def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder: str, host: str) -> PhraseAnswer | None:
     """Return the answer where *prompt* is one of the phrases and nothing else; None for any other prompt."""
     match = _POLITE.match(prompt.strip())
     words = match.group(1).strip() if match else ""
@@ -41,45 +41,45 @@ def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder:
     return _continued(kb, go_on.group(1), folder) if go_on else None
 
 
-def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
+def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     from kb.knowledge.session.chosen import unfolded
 
-    return Message(unfolded(kb, heard).text)
+    return PhraseAnswer(unfolded(kb, heard).text)
 
 
-def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
+def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     from kb.knowledge.session.chosen import force
 
-    return Message(force(kb, COMPACT, heard).text)
+    return PhraseAnswer(force(kb, COMPACT, heard).text)
 
 
-def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
+def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     saved = kb.save_session(heard.transcript, session=heard.session, folder=folder, host=host, full=True)
     told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
                name=saved.archive)  # fmt: skip
     words = kb.words(told) if saved.archive else "\n".join(saved.notes)
-    return Message(words, "\n".join((words, *saved.notes)) if saved.archive else words)
+    return PhraseAnswer(words, "\n".join((words, *saved.notes)) if saved.archive else words)
 
 
-def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
+def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     own = of_own_project(kb, kb.sessions(), folder)
     if not own:
         none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
-        return Message(kb.words(none))
-    return Message(restored(kb, own[-1]))
+        return PhraseAnswer(kb.words(none))
+    return PhraseAnswer(restored(kb, own[-1]))
 
 
-def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> Message:
+def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     from kb.knowledge.session import pruning
 
     wanted = pruning.Wanted(propose=True)
     made = pruning.prune(heard.transcript, pruning.settings_of_kb(kb), wanted, config=kb.config, now=kb.now())
     pruning.keep_report(kb, made.report, heard.session)
     told = pruning.told(made, kb.config.language)
-    return Message(told, told)
+    return PhraseAnswer(told, told)
 
 
-_PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], Message]] = {
+_PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], PhraseAnswer]] = {
     "详细说说": _expanded,
     "简要概括": _compact,
     "存档一下": _archived,
@@ -89,7 +89,7 @@ _PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], Message]] = {
 """The phrases and what they do (RUYI-30)."""
 
 
-def _continued(kb: KnowledgeBase, name: str, folder: str) -> Message | None:
+def _continued(kb: KnowledgeBase, name: str, folder: str) -> PhraseAnswer | None:
     """Return the archived session that *name* means, a list of several, or None: then it was an ordinary prompt."""
     from kb.knowledge.session.archive import sessions_named
 
@@ -101,9 +101,11 @@ def _continued(kb: KnowledgeBase, name: str, folder: str) -> Message | None:
     if not found:
         return None
     if len(found) == 1:
-        return Message(restored(kb, found[0]))
+        return PhraseAnswer(restored(kb, found[0]))
     choices = "\n".join(f"- {one.name}: {one.task}" for one in found[-10:])
-    return Message(kb.words(msg("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices)
+    return PhraseAnswer(
+        kb.words(msg("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices
+    )
 
 
 def restored(kb: KnowledgeBase, session: Session) -> str:

@@ -132,7 +132,7 @@ def hold(
 
 def _for(remedy: Message, held: Held) -> Message:
     """Return *remedy* with the name under which the candidate waits, where it names a command for it."""
-    return Message(remedy.template, {**remedy.values, "held": held.name}) if "held" in remedy.values else remedy
+    return remedy._replace(values={**remedy.values, "held": held.name}) if "held" in remedy.values else remedy
 
 
 def hold_uncommitted(
