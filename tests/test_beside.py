@@ -21,8 +21,8 @@ def held_up(root: Path, tmp_path: Path) -> tuple[subprocess.Popen[bytes], Path]:
     waits, goes_on = tmp_path / "waits", tmp_path / "goes-on"
     (root / ".gitattributes").write_text("*.bin filter=slow\n")
     (root / "large.bin").write_text("x\n")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "A large file")
+    git(root, "add", ".gitattributes", "large.bin")
+    git(root, "commit", "-qm", "A large file", "--", ".gitattributes", "large.bin")
     (root / "large.bin").write_text("y\n")
     slow = f"touch {waits}; while [ ! -e {goes_on} ]; do sleep 0.02; done; cat"
     words = ["git", "-c", f"filter.slow.clean={slow}", "-c", "filter.slow.smudge=cat", "stash", "push", "-q", "--"]
@@ -45,6 +45,27 @@ def test_a_command_that_puts_work_away_is_waited_for(kb: KnowledgeBase, root: Pa
     assert stash.wait() == 0
     waiting.join()
     assert one(kb, decision(0)).verdict == "created"
+
+
+@needs_proc
+def test_a_stash_that_was_popped_is_not_named_after_a_command_that_loses_nothing(
+    kb: KnowledgeBase, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one(kb, decision(0))
+    (root / "notes.txt").write_text("zero\n")
+    git(root, "add", "notes.txt")
+    git(root, "commit", "-qm", "Notes")
+    (root / "notes.txt").write_text("one\n")
+    git(root, "stash")
+    git(root, "stash", "pop")
+    (root / "notes.txt").write_text("two\n")
+    monkeypatch.setattr(beside, "PATIENCE", 0.1)
+    stash, goes_on = held_up(root, tmp_path)
+    beside.note_others(kb, beside.wait_for_others(kb.repository))
+    goes_on.touch()
+    stash.wait()
+    beside.keep_lost_work(kb)
+    assert beside.tell_kept_work(kb) is None
 
 
 @needs_proc

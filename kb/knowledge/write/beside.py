@@ -30,6 +30,11 @@ _BESIDE, _KEPT = "beside", "kept work"
 _WINDOW = 120
 """Seconds before and after it in which such a command has saved what it put away."""
 _REFS = "refs/kb/rescue/work-"
+_LOSING = "merge"
+"""The one command that may lose work: the others put it into the stash list before they touch a file.
+
+What `git stash` made and `git stash pop` brought back looks just like it: only a merge is a reason to look.
+"""
 
 
 def wait_for_others(repository: Repository) -> list[str]:
@@ -41,9 +46,9 @@ def wait_for_others(repository: Repository) -> list[str]:
 
 
 def note_others(kb: KnowledgeBase, before: Sequence[str]) -> None:
-    """Note such a command that ran *before* kb took the lock or runs now; `keep_lost_work` looks what became of it."""
-    if commands := [*before, *rewriting_commands(kb.repository.top)]:
-        kb.index.set_note(_BESIDE, json.dumps([time.time(), commands[0]]))
+    """Note a merge that ran *before* kb took the lock or runs now; `keep_lost_work` looks what became of the work."""
+    if _LOSING in (*before, *rewriting_commands(kb.repository.top)):
+        kb.index.set_note(_BESIDE, json.dumps([time.time(), _LOSING]))
 
 
 def keep_lost_work(kb: KnowledgeBase) -> None:
