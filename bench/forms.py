@@ -14,6 +14,7 @@ from pathlib import Path
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.make import make
 from kb.knowledge.session import forming
+from kb.knowledge.session.chosen import form_of
 from kb.sessions.forms import FORMS
 from kb.text import count
 
@@ -40,7 +41,7 @@ def main() -> int:
 
 def _proper(kb: KnowledgeBase, path: Path, form: str) -> bool:
     began = time.perf_counter()
-    text = forming.form_of(kb, str(path), form).text
+    text = form_of(kb, str(path), form).text
     took = time.perf_counter() - began
     found, troubles = forming.linted(text)
     wrong = [str(one.said) for one in troubles if not one.is_warning]

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.digest import sha256
 from kb.errors import BadInput
-from kb.front import line_of, newline
 from kb.home import home_folder
 from kb.i18n import Message, msg
+from kb.linefeeds import line_of, newline
 from kb.patterns import bytes_regex, regex
 from kb.settingsfile import MEND, Change, content, decoded, encoded
 from kb.templates import FOLDER

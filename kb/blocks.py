@@ -10,9 +10,10 @@ import re
 
 from kb.errors import BadRecord
 from kb.fences import Code, code_lines, fenced
-from kb.front import Span, body_start, line_feeds, line_of, lines, lines_of, newline, whole_characters
+from kb.front import Span, body_start, whole_characters
 from kb.i18n import Message, msg
 from kb.kinds import SECTIONS, section_label, section_named
+from kb.linefeeds import line_feeds, line_of, lines, lines_of, newline
 from kb.patterns import regex
 from kb.record import Section
 from kb.values import NamedTuple

@@ -8,8 +8,9 @@ from functools import lru_cache
 
 from kb.errors import BadRecord
 from kb.fences import code_lines, indented_code_lines
-from kb.front import Span, body_start, line_of, lines
+from kb.front import Span, body_start
 from kb.kinds import BY_PREFIX
+from kb.linefeeds import line_of, lines
 from kb.patterns import regex
 
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kb.i18n import Message, msg
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from kb.record import Verdict
-
-EXIT_REFUSED = 3
-EXIT_REVIEW = 4
-
-
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """Return the exit code that *verdicts* call for: 4 where a review was opened, 3 where one was not written.
-
-    What is spooled counts as written: it lands by itself, and who retried it would write it twice.
-    """
-    words = {verdict.verdict for verdict in verdicts if not (verdict.verdict == "held" and verdict.spooled)}
-    return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if words & {"refused", "held"} else 0
 
 
 class KbError(Exception):

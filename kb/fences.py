@@ -11,8 +11,8 @@ from __future__ import annotations
 from functools import cache
 
 from kb.errors import BadRecord
-from kb.front import line_feeds, lines
 from kb.i18n import msg
+from kb.linefeeds import line_feeds, lines
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
 

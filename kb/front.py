@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from kb.errors import BadRecord
 from kb.i18n import msg
+from kb.linefeeds import line_of, lines, newline
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
 
@@ -19,8 +20,6 @@ MAX_BYTES = 4_000_000
 MAX_FRONT = 64_000
 MAX_DEPTH = 12
 
-_LINE_END = regex(r"\r\n|\n|\r")
-_LINE = regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 _OPENING = regex(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSING = regex(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
 _COMMENT = regex(r"(?:[ \t]*+[|>][-+0-9]{0,2})?([ \t]++#[^\r\n]*)")
@@ -70,36 +69,6 @@ def decode(data: bytes, path: str = "") -> str:
         raise BadRecord(
             msg("the file is not valid UTF-8"), path=path, line=line, hint=msg("save it as UTF-8")
         ) from None
-
-
-def newline(text: str) -> str:
-    """Return the line ending *text* uses first, or a line feed."""
-    match = _LINE_END.search(text)
-    return match.group() if match else "\n"
-
-
-def line_feeds(text: str) -> str:
-    """Return *text* with a line feed for every line end."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def line_of(text: str, offset: int) -> int:
-    """Return the 1-based line on which *offset* stands."""
-    return len(_LINE_END.findall(text[:offset])) + 1
-
-
-def lines_of(text: str, offsets: Iterable[int]) -> Iterator[int]:
-    """Yield the 1-based line of each of the rising *offsets* of line starts, in one pass."""
-    at, line = 0, 1
-    for offset in offsets:
-        line += len(_LINE_END.findall(text, at, offset))
-        at = offset
-        yield line
-
-
-def lines(text: str) -> list[str]:
-    """Return *text* cut after its line ends as markdown knows them (not at form feeds and the like)."""
-    return _LINE.findall(text)
 
 
 # -- the front ------------------------------------------------------------------------------------

@@ -31,9 +31,10 @@ from kb.citations import citations as citations
 from kb.citations import record_links as record_links
 from kb.errors import BadRecord
 from kb.fences import code_lines as code_lines
-from kb.front import KEYS, body_start, decode, entry, front, front_span, key_line, line_feeds, line_of, newline
+from kb.front import KEYS, body_start, decode, entry, front, front_span, key_line
 from kb.i18n import Message, msg
 from kb.kinds import section_label, section_named
+from kb.linefeeds import line_feeds, line_of, newline
 from kb.record import GLOBAL, Record, Section, Status
 from kb.text import one_line
 from kb.values import TYPE_CHECKING, NamedTuple

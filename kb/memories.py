@@ -26,7 +26,7 @@ def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, A
 
     *cwd* is the folder whose knowledge base is asked (default: the current one). Raise NoKnowledgeBase and BadInput.
     """
-    from kb.knowledge.session.keeping import candidates_in
+    from kb.knowledge.session.found import candidates_in
 
     with KnowledgeBase.open(cwd or os.getcwd()) as kb:
         return [as_json(candidate) for candidate in candidates_in(kb, transcript)]

@@ -6,7 +6,7 @@ at every prompt can feel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -256,3 +256,16 @@ class Verdict(NamedTuple):
     commit: str = ""
     spooled: bool = False
     """True while the write waits in the spool for a repository that can take it."""
+
+
+EXIT_REFUSED = 3
+EXIT_REVIEW = 4
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """Return the exit code that *verdicts* call for: 4 where a review was opened, 3 where one was not written.
+
+    What is spooled counts as written: it lands by itself, and who retried it would write it twice.
+    """
+    words = {verdict.verdict for verdict in verdicts if not (verdict.verdict == "held" and verdict.spooled)}
+    return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if words & {"refused", "held"} else 0

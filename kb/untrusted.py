@@ -12,8 +12,8 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from kb.front import lines_of
 from kb.i18n import Message, msg
+from kb.linefeeds import lines_of
 from kb.orders import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, Order
 from kb.patterns import DOTALL, MULTILINE, regex
 from kb.text import clip

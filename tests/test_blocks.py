@@ -22,11 +22,12 @@ from kb.blocks import (
     refuse_conflict_markers,
     replace_machine,
     sections,
-)  # fmt: skip
+)
 from kb.errors import BadRecord
 from kb.fences import fenced
-from kb.front import edit_front, line_feeds, lines, newline
+from kb.front import edit_front
 from kb.kinds import SECTIONS
+from kb.linefeeds import line_feeds, lines, newline
 from kb.record import Section
 
 NAMES = [section.name for section in SECTIONS]

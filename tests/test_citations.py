@@ -7,7 +7,7 @@ from nasty import texts
 from timing import within
 
 from kb.citations import citations, redirected
-from kb.front import lines
+from kb.linefeeds import lines
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from nasty import ENDS, NASTY, TEXT, golden
 
 from kb.errors import BadRecord
-from kb.front import KEYS, body_start, edit_front, front, lines, newline
+from kb.front import KEYS, body_start, edit_front, front
+from kb.linefeeds import lines, newline
 
 
 @pytest.mark.parametrize(("title", "given_", "expected"), golden("edit_front"))

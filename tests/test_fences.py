@@ -11,7 +11,7 @@ from nasty import texts
 
 from kb.errors import BadRecord
 from kb.fences import code_lines, fenced
-from kb.front import line_feeds, lines
+from kb.linefeeds import line_feeds, lines
 from kb.markdown import MACHINE_END, blocks, citations, escape, headings
 
 

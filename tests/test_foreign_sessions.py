@@ -12,7 +12,7 @@ from timing import within
 from kb.errors import BadInput
 from kb.knowledge import KnowledgeBase
 from kb.knowledge.session import pruning
-from kb.knowledge.session.forming import form_of
+from kb.knowledge.session.chosen import form_of
 from kb.sessions.calls import History, history
 from kb.sessions.dcp import Dcp
 from kb.sessions.extract import candidates

@@ -14,19 +14,8 @@ from timing import within
 
 from kb import yamlfront
 from kb.errors import BadRecord
-from kb.front import (
-    MAX_BYTES,
-    MAX_FRONT,
-    body_start,
-    decode,
-    edit_front,
-    front,
-    front_span,
-    key_line,
-    line_of,
-    lines,
-    scalar,
-)
+from kb.front import MAX_BYTES, MAX_FRONT, body_start, decode, edit_front, front, front_span, key_line, scalar
+from kb.linefeeds import line_of, lines
 
 # -- scalar ---------------------------------------------------------------------------------------
 

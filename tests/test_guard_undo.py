@@ -7,9 +7,9 @@ import pytest
 from conftest import git
 from test_guard_after import REPLACE, Agent, agent_in, shop
 
+from kb.checking.staged import staged
 from kb.decision import DENY, Decision
 from kb.knowledge import KnowledgeBase
-from kb.knowledge.guard.agents import staged
 
 __all__ = ["shop"]
 NEW = "content/anchors/global/D009-x.md"

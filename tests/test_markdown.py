@@ -11,8 +11,9 @@ from timing import within
 
 from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, contained, edit_section, escape
 from kb.errors import BadRecord
-from kb.front import edit_front, line_feeds
+from kb.front import edit_front
 from kb.kinds import SECTIONS, section_named
+from kb.linefeeds import line_feeds
 from kb.markdown import proved, read, record_of, render, settled
 from kb.record import Record, Section
 from kb.text import one_line

@@ -18,7 +18,7 @@ from kb.blocks import (
     headings,
     refuse_conflict_markers,
     replace_machine,
-)  # fmt: skip
+)
 from kb.errors import BadRecord
 from kb.front import body_start, edit_front, front
 from kb.markdown import read, render

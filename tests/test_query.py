@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.reading.query import (
-    MAX_TERMS,
-    broad_expression,
-    cited,
-    keywords,
-    match_expression,
-    stem,
-    subjects,
-)
+from kb.reading.query import MAX_TERMS, broad_expression, cited, keywords, match_expression, stem, subjects
 from kb.reading.rank import Hit, asked, holds_whole, ranked, relevant
 from kb.reading.relevance import worth_telling
 from kb.reading.snippet import snippet

@@ -18,6 +18,7 @@ from kb.knowledge.guard.tasks import task_of_agent
 from kb.knowledge.names import safe_id
 from kb.knowledge.recall.hints import uses
 from kb.knowledge.session import keeping as sessions
+from kb.knowledge.session.found import candidates_of
 from kb.knowledge.session.refusals import refusals
 from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, waiting
 from kb.record import GLOBAL
@@ -192,7 +193,7 @@ MANY = [f"决定：第{n}个服务统一使用独立数据库，因为隔离故�
 def test_the_compact_form_is_shorter_than_500(kb: KnowledgeBase, tmp_path: Path, texts: list[str]) -> None:
     path = transcript(tmp_path / "t.jsonl", *texts)
     data = transcripts.read(Path(path).read_bytes())
-    found, _ = sessions.candidates_of(kb, data, 0, "s1", "")
+    found, _ = candidates_of(kb, data, 0, "s1", "")
     compact = sessions.compact_of(kb, data, found, [f"D{n:03}" for n in range(1, 40)])
     assert 0 < count(compact) < 500
     assert "hunter2" not in compact and "someone1@" not in compact
@@ -202,7 +203,7 @@ def test_masks_do_not_make_the_compact_form_longer(kb: KnowledgeBase, tmp_path: 
     kb.config = kb.config._replace(private_words=("[一-龥]",))
     path = transcript(tmp_path / "t.jsonl", *MANY)
     data = transcripts.read(Path(path).read_bytes())
-    found, _ = sessions.candidates_of(kb, data, 0, "s1", "")
+    found, _ = candidates_of(kb, data, 0, "s1", "")
     assert count(sessions.compact_of(kb, data, found)) < 500
 
 

@@ -10,9 +10,10 @@ from kb.checking.shelf import Opened, Shelf, finding, folders_of
 from kb.citations import citations
 from kb.errors import BadRecord
 from kb.fences import code_lines
-from kb.front import body_start, line_of, lines_of
+from kb.front import body_start
 from kb.i18n import Message, msg
 from kb.kinds import BY_PREFIX
+from kb.linefeeds import line_of, lines_of
 from kb.naming import status_name
 from kb.patterns import regex
 from kb.record import LIVE, Record, Status, is_imported, name_for

@@ -14,8 +14,9 @@ from kb.checking.links import lines_in_code
 from kb.checking.shelf import Opened, Shelf, finding
 from kb.errors import BadRecord
 from kb.fences import code_lines
-from kb.front import Span, line_of, lines
+from kb.front import Span
 from kb.i18n import msg
+from kb.linefeeds import line_of, lines
 from kb.patterns import regex
 from kb.record import Record, Section, is_imported
 from kb.text import clip, count, one_line

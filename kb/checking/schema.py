@@ -10,9 +10,10 @@ from kb.blocks import MACHINE_START, blocks, refuse_conflict_markers
 from kb.checking.findings import Finding
 from kb.checking.shelf import Broken, Opened, Shelf, finding, scope_of_path
 from kb.errors import BadRecord
-from kb.front import KEYS, decode, front, key_line, line_of
+from kb.front import KEYS, decode, front, key_line
 from kb.i18n import msg
 from kb.kinds import BY_NAME, KINDS, kind_named
+from kb.linefeeds import line_of
 from kb.patterns import regex
 from kb.record import GLOBAL, SCOPE
 from kb.text import clip, one_line

@@ -9,8 +9,9 @@ from kb.checking.findings import Finding, Key, Secrets, Severity, Source, Surrou
 from kb.config import Config
 from kb.digest import sha256
 from kb.errors import BadRecord
-from kb.front import decode, key_line, lines
+from kb.front import decode, key_line
 from kb.i18n import Message
+from kb.linefeeds import lines
 from kb.markdown import record_of
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, aliases_of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kb import snapshot
+from kb.agentshells import in_its_shell
 from kb.digest import sha256
 from kb.i18n import msg
 from kb.kinds import KINDS
@@ -18,28 +19,9 @@ if TYPE_CHECKING:
     from kb.checking.findings import Finding
     from kb.knowledge import KnowledgeBase
 
-SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "COPILOT_CLI")
-"""Variables that agents set in the shells they run commands in."""
 _MENDED = "mended.json"
 _GOING_ON = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 """What stands in a git directory while git itself brings changes together."""
-
-
-def in_its_shell(environment: Mapping[str, str]) -> bool:
-    """Tell whether a command runs in the shell of an agent."""
-    return any(environment.get(name) for name in SHELLS)
-
-
-def remember_mended(kb: KnowledgeBase, mended: Mapping[str, bytes]) -> None:
-    """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
-    if mended:
-        new = {path: sha256(data).hexdigest() for path, data in mended.items()}
-        kb.state.save({**(kb.state.load(_MENDED) or {}), **new}, _MENDED)
-
-
-def mended(kb: KnowledgeBase) -> dict[str, str]:
-    """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
-    return dict(kb.state.load(_MENDED) or {})
 
 
 def staged(kb: KnowledgeBase) -> Iterator[Finding]:

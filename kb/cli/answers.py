@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from kb.cli.prints import explain_nothing, failed, name_broken, print_json, print_verdicts, spoken, warn, warn_of_orders
 from kb.config import NO_MODEL
-from kb.errors import EXIT_REFUSED, BadInput, KbError
+from kb.errors import BadInput, KbError
 from kb.i18n import msg
+from kb.record import EXIT_REFUSED
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:

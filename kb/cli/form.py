@@ -49,9 +49,9 @@ def command(
 
 
 def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
-    from kb.knowledge.session import forming
+    from kb.knowledge.session.chosen import form_wanted
 
-    made = forming.form_wanted(kb, form, source, percent=percent)
+    made = form_wanted(kb, form, source, percent=percent)
     click.echo(made.text, nl=False)
     for note in made.notes:
         click.echo(note, err=True)

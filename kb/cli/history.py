@@ -22,7 +22,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
 
     播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
     """
-    from kb.knowledge.life import STAGES
+    from kb.knowledge.moments import STAGES
 
     moments = kb.history(name, scope=scope)
     if as_json:

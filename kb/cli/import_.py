@@ -12,8 +12,9 @@ import click
 
 from kb.cli.door import json_option, scope_option, scope_wanted, with_kb
 from kb.cli.prints import STATUSES, print_json, show_verdict, warn
-from kb.errors import EXIT_REFUSED, BadInput, BadRecord, KbError
+from kb.errors import BadInput, BadRecord, KbError
 from kb.i18n import Message, msg
+from kb.record import EXIT_REFUSED
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

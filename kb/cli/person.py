@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from kb.agentshells import in_its_shell
 from kb.errors import NeedsPerson
 from kb.i18n import msg
-from kb.knowledge.guard.agents import in_its_shell
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:

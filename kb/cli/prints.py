@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from kb.errors import KbError, exit_code
+from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.patterns import regex
-from kb.record import GLOBAL, Record, Status, Verdict
+from kb.record import GLOBAL, Record, Status, Verdict, exit_code
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def warn_of_orders(kb: KnowledgeBase, records: Iterable[Record], *, titles: bool
     *titles*: no more than their titles are printed. Only what the library hands on is withheld; a command prints what
     stands in the file, and says of it first that it is data.
     """
-    from kb.knowledge.guard.agents import in_its_shell
+    from kb.agentshells import in_its_shell
 
     if sys.stdout and sys.stdout.isatty() and not in_its_shell(kb.environment):
         return

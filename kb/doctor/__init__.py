@@ -237,7 +237,7 @@ def unreadable(place: Place) -> Found:
 
 
 def _hand_in_again(place: Place) -> None:
-    from kb.knowledge.write.spool import hand_in_again
+    from kb.knowledge.session.landing import hand_in_again
 
     hand_in_again(opened(place))
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kb.fences import code_lines
-from kb.front import lines
+from kb.linefeeds import lines
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kb.exchange.adrfields import read_date, read_status
 from kb.fences import code_lines
-from kb.front import lines
+from kb.linefeeds import lines
 from kb.patterns import regex
 from kb.text import has_cjk, one_line
 from kb.values import NamedTuple

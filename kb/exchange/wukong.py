@@ -16,9 +16,9 @@ from kb.errors import BadRecord
 from kb.exchange.adrparts import PREAMBLES, preamble_heading
 from kb.exchange.wukongfields import FORM, HEAD, line_for, read_line, wanted, written_value
 from kb.fences import code_lines
-from kb.front import lines
 from kb.i18n import msg
 from kb.kinds import BY_PREFIX, section_label, section_named
+from kb.linefeeds import lines
 from kb.patterns import regex
 from kb.record import GLOBAL, Record, Section
 from kb.text import one_line

@@ -7,8 +7,9 @@ import os
 import sys
 
 from kb import candidate
-from kb.errors import KbError, exit_code
+from kb.errors import KbError
 from kb.knowledge import KnowledgeBase, failures
+from kb.record import exit_code
 
 
 def written(data: bytes, folder: str) -> int:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from kb.checking.findings import Finding
     from kb.knowledge.fresh import Looking
-    from kb.knowledge.life import Moment
     from kb.knowledge.links import Link
+    from kb.knowledge.moments import Moment
     from kb.knowledge.recall.answering import Answer
     from kb.knowledge.review.branches import Review, Sides
     from kb.knowledge.session.archive import Session
@@ -155,17 +155,21 @@ class KnowledgeBase:
 
         What cannot be committed is `held` and `spooled`. What overrules an accepted record is a review or *decided*.
         """
-        from kb.knowledge.write.group import Call, Waiting, keep_refused, written_by_another
+        from kb.knowledge.write.group import Call, Waiting, written_by_another
 
         waiting = Waiting(self, Call(candidates, folder, decided=decided))
         if dry_run or (verdicts := written_by_another(self, waiting)) is None:
             from kb.knowledge.fresh import look_ahead
 
             self._looking = self._looking or look_ahead(self)
-            from kb.knowledge.write.candidates import write
+            from kb.knowledge.session.landing import write
 
             verdicts = write(self, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
-        return verdicts if dry_run else keep_refused(self, waiting.call, verdicts)
+        if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
+            return verdicts
+        from kb.knowledge.session.declined import keep_declined
+
+        return keep_declined(self, candidates, verdicts, folder)
 
     def import_records(
         self, records: Sequence[Record], *, origin: str,
@@ -264,7 +268,7 @@ class KnowledgeBase:
         full: bool = False,
     ) -> Saved:  # fmt: skip
         """Extract from a transcript, write through the gate, and keep compact form and archive (*full*: all forms)."""
-        from kb.knowledge.session.keeping import save
+        from kb.knowledge.session.landing import save
 
         return save(self, transcript, session=session, folder=folder, host=host, archive=archive, full=full)
 
@@ -272,7 +276,7 @@ class KnowledgeBase:
         self, transcript: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
     ) -> Saved | None:
         """Extract what is new, unless the last time was less than `pause` seconds ago: then a later call takes it."""
-        from kb.knowledge.session.keeping import save_when_due
+        from kb.knowledge.session.landing import save_when_due
 
         return save_when_due(self, transcript, session=session, folder=folder, host=host, agent=agent, answer=answer)
 
@@ -284,6 +288,8 @@ class KnowledgeBase:
 
     def land(self) -> list[Verdict]:
         """Write what earlier calls could not or put off, and return the verdicts."""
+        if not self.state.has_work():
+            return []
         from kb.knowledge.session.landing import land
 
         return land(self)
@@ -363,7 +369,7 @@ class KnowledgeBase:
 
     def history(self, name: str, *, scope: str = "") -> list[Moment]:
         """Return the life of the record *name*, oldest first."""
-        from kb.knowledge.life import history
+        from kb.knowledge.moments import history
 
         return history(self, name, scope=scope)
 

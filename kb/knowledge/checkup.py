@@ -7,26 +7,26 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
 
+from kb.agentshells import remember_mended
 from kb.checking.findings import Finding, Key, Source, Surroundings, Text, Versions
 from kb.checking.fixes import fixes
 from kb.checking.rules import found
 from kb.checking.shelf import Shelf, shelf
-from kb.errors import Busy, GitFailed, KbError
+from kb.checking.staged import staged
+from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.knowledge import clean
-from kb.knowledge.guard.agents import remember_mended, staged
 from kb.knowledge.lines import revisions
 from kb.knowledge.lookup import for_reader
-from kb.knowledge.names import CONTENT, scope_of, ulid
+from kb.knowledge.names import CONTENT, is_record, scope_of, ulid
 from kb.knowledge.recall.neighbours import MOST, Neighbours
 from kb.knowledge.session.archive import session_file
 from kb.knowledge.write.beside import keep_lost_work
 from kb.knowledge.write.dropped import put_back_if_free, still_dropped
-from kb.knowledge.write.publish import is_record
 from kb.patterns import regex
 from kb.record import FIXED_BY, GLOBAL, Record, Status
 from kb.store.files import content
-from kb.store.git.repository import Repository
+from kb.store.git.tracked import ask_git, files_below, tracked
 from kb.store.state import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
 from kb.writing import quality, redact
@@ -154,7 +154,7 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source], unremarkable: frozens
     everything = shelf(looked_at, before, kb.config, secrets, quality.vague)
     around = Surroundings(
         today=kb.today(),
-        files=frozenset(_files(kb.root)),
+        files=frozenset(files_below(kb.root)),
         trees={name: frozenset(tracked(kb, top)) for name, top in projects(kb).items()},
         changes=_changes(kb, [one.record for one in everything.opened]),
         fixes=dict(_fixes(kb, [one.record for one in everything.opened])),
@@ -174,7 +174,7 @@ def _beside_others(kb: KnowledgeBase, everything: Shelf) -> Shelf:
 
 def sources(kb: KnowledgeBase) -> Iterator[Source]:
     """Yield the record files of the checkout."""
-    for path in sorted(_files(os.path.join(kb.root, CONTENT))):
+    for path in sorted(files_below(os.path.join(kb.root, CONTENT))):
         place = os.path.join(kb.root, CONTENT, path)
         if is_record(f"{CONTENT}/{path}") and _is_plain(place):
             with open(place, "rb") as file:
@@ -193,14 +193,6 @@ def _archived(kb: KnowledgeBase) -> Iterator[Text]:
             yield Text(f"{session.path}/compact.md", session_file(kb, session, "compact.md"), scope)
 
 
-def _files(top: str) -> Iterator[str]:
-    """Yield the files below *top*, relative to it; hidden folders of tools are left out."""
-    for folder, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if name not in (".git", ".kb", "node_modules", "__pycache__", ".venv")]
-        inside = "" if folder == top else os.path.relpath(folder, top).replace(os.sep, "/") + "/"
-        yield from (inside + name for name in names)
-
-
 def projects(kb: KnowledgeBase) -> dict[str, str]:
     """Return name and folder of the projects whose trees are on this machine."""
     found = {kb.config.project: kb.repository.top} if kb.config.project else {}
@@ -210,25 +202,6 @@ def projects(kb: KnowledgeBase) -> dict[str, str]:
         if os.path.isdir(top):
             found.setdefault(str(scope).removeprefix("project/"), top)
     return found
-
-
-def tracked(kb: KnowledgeBase, top: str) -> list[str]:
-    """Return the files of the project at *top* that git knows or would take, relative to it."""
-    names = _asked(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(_files(top))
-
-
-def _asked(kb: KnowledgeBase, top: str, *arguments: str) -> bytes | None:
-    """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
-
-    The repository is any that work was done in: what its settings name is not run.
-    """
-    try:
-        repository = Repository(top, kb.environment)
-        output = repository.output(arguments) if repository.top == top else None
-    except (GitFailed, Busy):
-        return None
-    return output.out if output and not output.code else None
 
 
 def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
@@ -256,14 +229,14 @@ def _fixes(kb: KnowledgeBase, records: list[Record]) -> Iterator[tuple[str, bool
         is_name = _COMMIT.fullmatch(commit) is not None
         yield (
             record.path,
-            is_name and _asked(kb, top, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}") is not None,
+            is_name and ask_git(kb, top, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}") is not None,
         )
 
 
 def _log(kb: KnowledgeBase, top: str, since: str) -> list[tuple[str, str, int]]:
     """Return day, path and number of changed lines of every change in the repository *top* after the day *since*."""
     words = ("log", f"--since={since}T23:59:59", "--format=@%cs", "--numstat", "--no-renames")
-    said = _asked(kb, top, "-c", "core.quotePath=false", *words) or b""
+    said = ask_git(kb, top, "-c", "core.quotePath=false", *words) or b""
     rows: list[tuple[str, str, int]] = []
     day = ""
     for line in said.decode("utf-8", "replace").splitlines():
@@ -287,7 +260,7 @@ def _share(top: str, path: str, since: str, log: list[tuple[str, str, int]]) -> 
         return None if touched else 0.0
     if not touched:
         return 0.0
-    files = [os.path.join(place, name) for name in _files(place)] if _is_folder(place) else [place]
+    files = [os.path.join(place, name) for name in files_below(place)] if _is_folder(place) else [place]
     return sum(lines for _, lines in touched) / max(sum(map(_length, files)), 1)
 
 

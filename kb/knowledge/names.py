@@ -64,3 +64,13 @@ def safe_id(session: str) -> str:
     if plain == session and plain:
         return plain
     return f"{plain[:50] or 'session'}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def is_record(path: str) -> bool:
+    """Return whether *path* is where record files stand: below `content/`, but no archive and no template."""
+    others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
+    return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")
+
+
+PROJECT_FILE = "project.json"
+"""The file in a project's folder that says whose it is: {"identity": [...]}."""

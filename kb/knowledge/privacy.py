@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from kb.agentshells import in_its_shell
 from kb.home import user_home
 from kb.i18n import msg
-from kb.knowledge.guard.agents import in_its_shell
 from kb.record import Candidate
 from kb.values import TYPE_CHECKING
 from kb.writing.objection import Objection

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 from kb.digest import sha256
+from kb.knowledge.names import PROJECT_FILE
 from kb.patterns import regex
 from kb.record import GLOBAL
 from kb.store.files import content
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from kb.knowledge import KnowledgeBase
     from kb.knowledge.write.change import Writing
 
-MARK = "project.json"
-"""The file in a project's folder that says whose it is: {"identity": [...]}."""
 
 _CLAIMS = "claims.json"
 """Name → identity of the projects that have written here and have no mark yet."""
@@ -69,7 +68,7 @@ def mark(writing: Writing, scope: str) -> None:
     kb = writing.kb
     if scope == GLOBAL:
         return
-    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{MARK}"
+    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{PROJECT_FILE}"
     owners = owners_in(content(os.path.join(kb.root, path)))
     own = [_claims(kb)[name]] if (name := scope.removeprefix("project/")) in _claims(kb) else []
     if path not in writing.changes and (owners is None or (own and not owners)):
@@ -123,7 +122,7 @@ def _without_secrets(kb: KnowledgeBase, name: str) -> str:
 
 def _owners(kb: KnowledgeBase, name: str) -> Iterator[str]:
     """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
-    yield from owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, MARK))) or ()
+    yield from owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE))) or ()
     if claim := _claims(kb).get(name):
         yield claim
 

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 
+from kb.agentshells import in_its_shell
 from kb.candidate import as_json
 from kb.candidate import candidates as candidates_of
 from kb.digest import sha256
@@ -19,7 +20,6 @@ from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.guarding import proposals as rules
 from kb.i18n import msg
 from kb.kinds import kind_label
-from kb.knowledge.guard.agents import in_its_shell
 from kb.knowledge.guard.log import MOMENT, Log
 from kb.knowledge.guard.turns import FOLDER, SILENT
 from kb.knowledge.lookup import name_of

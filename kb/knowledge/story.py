@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from kb.kinds import KINDS
 from kb.knowledge.names import CONTENT
-from kb.knowledge.project import MARK, identity, owners_in
+from kb.knowledge.names import PROJECT_FILE as MARK
+from kb.knowledge.project import identity, owners_in
 from kb.patterns import regex
 from kb.store.files import content
 from kb.values import TYPE_CHECKING, NamedTuple

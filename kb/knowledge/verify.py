@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import KbError
-from kb.front import lines
 from kb.i18n import msg
 from kb.knowledge.life import alone, as_it_is
+from kb.linefeeds import lines
 from kb.patterns import regex
 from kb.record import Record, Verdict
 from kb.untrusted import HIDDEN, troubles, visible

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kb.blocks import contained
-from kb.front import KEYS, MAX_DEPTH, edit_front, entry, front_span, lines
+from kb.front import KEYS, MAX_DEPTH, edit_front, entry, front_span
 from kb.i18n import Message, msg
+from kb.linefeeds import lines
 from kb.merging.fields import COUNTER, Field, Fronts, merged_field
 from kb.merging.lines import runs
 from kb.merging.sides import FRONT, Ledger, Place, all_in_order, in_order, is_settled, settled

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kb.front import line_feeds
+from kb.linefeeds import line_feeds
 from kb.merging.sides import is_settled, settled
 from kb.patterns import regex
 from kb.values import TYPE_CHECKING, NamedTuple

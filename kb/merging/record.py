@@ -13,8 +13,9 @@ from functools import lru_cache
 
 from kb.blocks import blocks, refuse_conflict_markers
 from kb.errors import BadRecord
-from kb.front import body_start, decode, front, front_span, newline
+from kb.front import body_start, decode, front, front_span
 from kb.i18n import Message, msg
+from kb.linefeeds import newline
 from kb.markdown import record_of
 from kb.merging.front import Merged as MergedFront
 from kb.merging.front import merged_front, whole_front

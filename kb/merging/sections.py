@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from kb.blocks import Heading, headings
-from kb.front import lines
 from kb.i18n import msg
 from kb.kinds import SECTIONS, section_named
+from kb.linefeeds import lines
 from kb.merging.sides import MACHINE, Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.merging.text import merged_text
 from kb.values import NamedTuple

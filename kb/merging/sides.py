@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from kb.front import newline
 from kb.i18n import Message, msg
+from kb.linefeeds import newline
 from kb.values import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kb.front import lines
 from kb.i18n import msg
+from kb.linefeeds import lines
 from kb.merging.lines import runs, says_twice
 from kb.merging.sides import Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.patterns import regex

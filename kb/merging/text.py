@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from kb.front import lines, newline
 from kb.i18n import msg
+from kb.linefeeds import lines, newline
 from kb.merging.lines import Run, runs, says_twice, with_common_ends
 from kb.merging.sides import Ledger, Place, is_settled, named, settled
 from kb.merging.tables import merged_table

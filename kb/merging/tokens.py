@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kb.fences import fenced
-from kb.front import lines
+from kb.linefeeds import lines
 from kb.patterns import regex
 
 _ITEM = regex(r"(?:[ \t]*+[\r\n]++)*+( *+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")

@@ -10,7 +10,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kb.front import body_start, line_of
+from kb.front import body_start
+from kb.linefeeds import line_of
 from kb.patterns import regex
 from kb.reading.asking import asked
 from kb.reading.query import keywords

@@ -128,6 +128,11 @@ class State:
         """Return the spooled files, oldest first."""
         return self._in_spools(".json")
 
+    def has_work(self) -> bool:
+        """Return whether earlier calls have spooled or put off anything."""
+        pending = self.path("pending")
+        return bool(self.spooled()) or (os.path.isdir(pending) and bool(os.listdir(pending)))
+
     def wish(self, path: str, value: Any) -> dict[str, Any] | None:
         """Return what this clone has spooled in the file *path*, which holds *value*; None for what another did.
 

@@ -8,12 +8,12 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb import snapshot as snapshots
+from kb.agentshells import mended
 from kb.digest import sha256
 from kb.errors import KbError
 from kb.guarding.touched import REMOVED
 from kb.kinds import KINDS
 from kb.knowledge.guard import commits
-from kb.knowledge.guard.agents import mended
 from kb.knowledge.names import CONTENT
 from kb.snapshot import GONE, Entry, Snapshot
 from kb.store.files import write_whole

@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from kb.errors import BadRecord
 from kb.front import decode, front
 from kb.knowledge.lines.renaming import Key, Renaming, Renumbered, id_of, key_of, renamed_path
-from kb.knowledge.names import CONTENT
-from kb.knowledge.write.publish import is_record
+from kb.knowledge.names import CONTENT, is_record
 from kb.values import TYPE_CHECKING
 
 if TYPE_CHECKING:

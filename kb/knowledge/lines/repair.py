@@ -14,10 +14,9 @@ from kb.errors import BadRecord, UnknownId
 from kb.i18n import Message, msg
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.collisions import values_of
-from kb.knowledge.names import CONTENT
+from kb.knowledge.names import CONTENT, is_record
 from kb.knowledge.sync.advance import Advance, built, go
 from kb.knowledge.write.change import Writing
-from kb.knowledge.write.publish import is_record
 from kb.merging.record import merged
 from kb.store.files import content, write_whole
 from kb.store.git import checkout

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from kb import markdown
 from kb.errors import BadRecord, GitFailed
 from kb.i18n import Message, msg
-from kb.knowledge.names import CONTENT, REVIEWS
-from kb.knowledge.write.publish import is_record
+from kb.knowledge.names import CONTENT, REVIEWS, is_record
 from kb.record import Record
 from kb.store.git.command import could_not_look, failure
 from kb.values import TYPE_CHECKING, NamedTuple

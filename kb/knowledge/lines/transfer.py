@@ -15,8 +15,8 @@ from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.knowledge.lines.collisions import values_of
 from kb.knowledge.lines.renaming import Renaming
-from kb.knowledge.project import MARK
-from kb.knowledge.write.publish import is_record
+from kb.knowledge.names import PROJECT_FILE as MARK
+from kb.knowledge.names import is_record
 from kb.merging.record import merged as merged_record
 from kb.store.files import write
 from kb.store.git import checkout

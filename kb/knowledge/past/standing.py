@@ -15,8 +15,7 @@ from kb.errors import BadRecord
 from kb.front import decode
 from kb.knowledge.lines.revisions import changed, commit_of
 from kb.knowledge.lookup import one_named
-from kb.knowledge.names import CONTENT
-from kb.knowledge.write.publish import is_record
+from kb.knowledge.names import CONTENT, is_record
 from kb.record import Record
 from kb.store.connection import copied
 from kb.store.files import remove

@@ -10,15 +10,16 @@ import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
+from kb.agentshells import remember_mended
 from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, blocks, contained, replace_machine
 from kb.digest import sha256
 from kb.errors import NeedsPerson
-from kb.front import decode, line_feeds, line_of
+from kb.front import decode
 from kb.i18n import Message, msg
 from kb.kinds import BY_NAME, KINDS, kind_label
-from kb.knowledge.guard.agents import remember_mended
 from kb.knowledge.recall.routes import BANK, CONVENTIONS, glob
 from kb.knowledge.session.forming import Writer
+from kb.linefeeds import line_feeds, line_of
 from kb.patterns import MULTILINE, regex
 from kb.reading import routing
 from kb.reading.quoting import TITLE_LIMIT, concludes, quoted, told

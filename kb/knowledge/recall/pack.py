@@ -11,7 +11,6 @@ from stat import S_ISREG
 from kb.errors import BadInput, BadRecord
 from kb.front import decode
 from kb.i18n import msg
-from kb.knowledge.checkup import tracked
 from kb.knowledge.lookup import name_of
 from kb.knowledge.names import CONTENT
 from kb.knowledge.recall.context import telling
@@ -23,6 +22,7 @@ from kb.reading.readable import readable
 from kb.record import GLOBAL, Record, Status
 from kb.store.files import content, within
 from kb.store.git.layout import enclosing
+from kb.store.git.tracked import tracked
 from kb.text import one_line
 from kb.values import TYPE_CHECKING
 

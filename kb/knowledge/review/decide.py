@@ -12,11 +12,11 @@ from kb.kinds import section_labels
 from kb.knowledge.lines import revisions
 from kb.knowledge.lines.joining import joined
 from kb.knowledge.lines.renaming import Renumbered
-from kb.knowledge.names import REJECTED
+from kb.knowledge.names import REJECTED, is_record
 from kb.knowledge.review.branches import Review, one_review, reasons
 from kb.knowledge.review.standing import refuse_overtaken
 from kb.knowledge.write.change import moved
-from kb.knowledge.write.publish import is_record, publish
+from kb.knowledge.write.publish import publish
 from kb.record import Status, Verdict
 from kb.store.git import checkout
 from kb.store.git.checkout import Changes

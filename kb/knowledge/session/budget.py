@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.knowledge.session.forming import Formed, form_of
+from kb.knowledge.session.chosen import form_of
+from kb.knowledge.session.forming import Formed
 from kb.reading.query import cited
 from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL
 from kb.text import tokens

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
+from kb.errors import UnknownId
 from kb.i18n import msg
 from kb.knowledge.names import safe_id
-from kb.knowledge.session.forming import Formed, form_of
+from kb.knowledge.session.forming import Formed, Known, masked, written
+from kb.knowledge.session.found import candidates_of
 from kb.knowledge.session.lights import usage
-from kb.knowledge.session.running import Heard, at_hand, latest
-from kb.sessions.forms import EXPANDED, FORMS, NORMAL
+from kb.knowledge.session.running import Desk, Heard, at_hand, latest, rows_of
+from kb.knowledge.session.transcripts import read_transcript
+from kb.sessions import transcript as transcripts
+from kb.sessions.forms import COMPACT, EXPANDED, FORMS, NORMAL
 from kb.sessions.usage import Band, Usage, band
 from kb.store.files import write_whole
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -67,3 +73,50 @@ def note(kb: KnowledgeBase, form: str) -> str:
     """Return what a person is told of a forced form."""
     return kb.words(msg("the session is shown in its {form} form until the use of its context calls for another",
                         form=form))  # fmt: skip
+
+
+def form_wanted(kb: KnowledgeBase, form: str, source: str, *, percent: float = -1.0) -> Formed:
+    """Return *form*, or where it is "" that which the use of the context calls for, of *source*.
+
+    A source is a transcript or a part of the name of an archived session; "": the session that was heard of last.
+    """
+    from kb.knowledge.session.lights import measured
+    from kb.knowledge.session.pruning import latest_transcript
+
+    path = source if os.path.exists(source) else ""
+    if source and not path:
+        return archived(kb, source, form or COMPACT)
+    path = path or latest_transcript(kb)
+    return form_of(kb, path, form or measured(kb, path, percent=percent, model="")[1].form)
+
+
+def archived(kb: KnowledgeBase, name: str, form: str) -> Formed:
+    """Return *form* of the archived session *name*; raise UnknownId where it was not kept."""
+    from kb.knowledge.session.archive import one_session, session_file
+
+    session = one_session(kb, name)
+    try:
+        return Formed(session_file(kb, session, f"{form}.md"))
+    except FileNotFoundError:
+        with_it = os.path.join(kb.state.path("expanded"), f"{session.name}.md")
+        if form not in (COMPACT, NORMAL) and os.path.isfile(with_it):
+            with open(with_it, encoding="utf-8") as file:
+                return Formed(file.read())
+        hint = msg("name the transcript instead, or archive it with: kb archive --full")
+        raise UnknownId(msg("{session} was archived without its {form} form", session=session.name, form=form),
+                        hint=hint) from None  # fmt: skip
+
+
+def form_of(kb: KnowledgeBase, path: str, form: str, session: str = "") -> Formed:
+    """Return *form* of the transcript *path*, with what is known of its *session*; nothing is kept."""
+    transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking, everything=form != COMPACT)
+    kb.fresh()
+    session = session or transcript.session_id
+    rows = rows_of(Desk(kb, session).cursor()) if session else []
+    found = [row.candidate for row in rows]
+    notes: list[str] = []
+    if not found:
+        found, notes = candidates_of(kb, transcript, 0, session, "")
+    made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
+    formed = written(kb, form, transcript, Known(tuple(found), tuple(made.values()), made))
+    return formed._replace(notes=(*notes, *formed.notes))

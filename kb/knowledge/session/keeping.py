@@ -20,17 +20,18 @@ from kb.knowledge.names import CONTENT
 from kb.knowledge.session import agents, running
 from kb.knowledge.session import archive as archives
 from kb.knowledge.session.forming import Known, compact_of, masked, written
+from kb.knowledge.session.found import candidates_of
 from kb.knowledge.session.running import Desk, Job, Row
 from kb.knowledge.session.transcripts import has_words as has_words
 from kb.knowledge.session.transcripts import read_transcript as read_transcript
 from kb.knowledge.write.candidates import write
-from kb.knowledge.write.spool import land_spool, spool
+from kb.knowledge.write.spool import spool
 from kb.record import GLOBAL, Candidate, Verdict
-from kb.sessions import extract, llm, reports
+from kb.sessions import extract, reports
 from kb.sessions import transcript as transcripts
 from kb.sessions.forms import EXPANDED, NORMAL
 from kb.sessions.story import Progress, where_it_stands
-from kb.sessions.transcript import Transcript, TranscriptMessage
+from kb.sessions.transcript import TranscriptMessage
 from kb.store.state import State, write_whole
 from kb.text import slugify
 from kb.values import TYPE_CHECKING, NamedTuple
@@ -73,8 +74,6 @@ def save(
     lands. When the repository cannot take the session now, the wish to save it is spooled. *answer* is the agent's
     last, which the host may not have written to the file yet.
     """
-    if not landing:
-        land_spool(kb)
     job = Job(path, session, folder, host, agent)
     with kb.state.alone(os.path.realpath(path)):
         saving = _Saving(kb, job, archive=archive and not agent, full=full, landing=landing, answer=answer)
@@ -304,19 +303,6 @@ def due(kb: KnowledgeBase, session: str, agent: str = "") -> bool:
     return not last <= kb.now() < last + kb.config.pause
 
 
-def save_when_due(
-    kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
-) -> Saved | None:
-    """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
-
-    It is put off first in any case, so that whatever stops the extraction, a later call takes it up.
-    """
-    running.postpone(kb.state, Job(path, session, folder, host, agent))
-    if due(kb, session, agent):
-        return save(kb, path, session=session, folder=folder, host=host, agent=agent, archive=False, answer=answer)
-    return None
-
-
 def catch_up(kb: KnowledgeBase, session: str = "", *, landing: str = "") -> list[Verdict]:
     """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
     verdicts: list[Verdict] = []
@@ -357,32 +343,6 @@ def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
 
 
 # -- what a transcript says --------------------------------------------------------------------------
-
-
-def candidates_of(
-    kb: KnowledgeBase, transcript: Transcript, after: int, session: str, host: str
-) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
-    notes: list[str] = []
-    found: list[Candidate] | None = None
-    if command := kb.environment.get("KB_LLM_CMD"):
-        from kb.store.llm import ask
-
-        try:
-            answer = ask(command, llm.request(transcript, kb.config.language), kb.config.llm_timeout)
-            found = [c for c in llm.checked(answer, transcript) if all(e.line > after for e in c.evidence)]
-        except KbError as error:
-            notes.append(error.translate(kb.config.language))
-    if found is None:
-        found = extract.candidates(transcript, after)
-    return [c._replace(session=session, host=host or c.host) for c in found], notes
-
-
-def candidates_in(kb: KnowledgeBase, path: str) -> list[Candidate]:
-    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
-    transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking)
-    found, _ = candidates_of(kb, transcript, 0, transcript.session_id, "")
-    return [redact.redacted(candidate, kb.config.masking)[0] for candidate in found]
 
 
 def _left_out(line: int, problem: Message | str) -> Message:

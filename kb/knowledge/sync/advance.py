@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb.errors import NeedsPerson
 from kb.i18n import msg
 from kb.knowledge.lines.joining import is_content
-from kb.knowledge.write.publish import is_record, publish
+from kb.knowledge.names import is_record
+from kb.knowledge.write.publish import publish
 from kb.store.files import content
 from kb.store.git import checkout
 from kb.store.git.checkout import Changes

@@ -11,7 +11,7 @@ from itertools import pairwise
 from kb.i18n import Message
 from kb.knowledge.lines.renaming import Renaming, Renumbered
 from kb.knowledge.lines.transfer import Unmerged, Upon
-from kb.knowledge.write.publish import is_record
+from kb.knowledge.names import is_record
 from kb.store.git.lines import Commit, Difference, differences, is_ancestor, objects, tree_of
 from kb.store.git.trees import patched
 from kb.values import TYPE_CHECKING, NamedTuple

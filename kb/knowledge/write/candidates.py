@@ -12,14 +12,14 @@ from kb.i18n import Message, msg
 from kb.kinds import section_labels
 from kb.knowledge import fresh, project
 from kb.knowledge.lookup import one_named
-from kb.knowledge.names import INBOX
+from kb.knowledge.names import INBOX, is_record
 from kb.knowledge.privacy import refuse_personal
 from kb.knowledge.write import dropped, inbox
 from kb.knowledge.write.beside import tell_kept_work
 from kb.knowledge.write.change import NOT_BY_A_PROGRAM, Writing, edited, moved, stays
 from kb.knowledge.write.group import Call, Waiting, asked, draft, leave_to_its_writer, tell, tell_all_of
 from kb.knowledge.write.landed import has_landed
-from kb.knowledge.write.publish import is_record, left_behind
+from kb.knowledge.write.publish import left_behind
 from kb.knowledge.write.unreadable import damaged_here, may_say_the_same
 from kb.patterns import regex
 from kb.record import GLOBAL, SCOPE, Candidate, Record, Similar, Status, Verdict
@@ -67,31 +67,19 @@ def write(
 ) -> list[Verdict]:  # fmt: skip
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
-    *landing*: the spool is not looked at; *job* names the spooled job that this lands.
+    What cannot be committed now is spooled, unless *landing*: then Busy or GitFailed is raised. *job* names the spooled
+    job that this lands.
     """
-    landed = [] if dry_run or landing else _landed(kb)
     waiting = waiting or Waiting(kb, Call(candidates, folder, decided=decided), job)
+    deciding = Deciding(kb, "", folder, decided=decided, job=job)
     try:
-        verdicts = Deciding(kb, "", folder, decided=decided, job=job).run(candidates, dry_run, beside, subject, waiting)
+        return deciding.run(candidates, dry_run, beside, subject, waiting)
     except (Busy, GitFailed) as trouble:
         if dry_run or landing:
             raise
         from kb.knowledge.write.spool import spool
 
-        verdicts = spool(kb, candidates, folder, trouble, decided=decided, job=waiting.job)
-    if not landed:
-        return verdicts
-    from kb.knowledge.write.spool import told_of_the_spool
-
-    return told_of_the_spool(verdicts, landed)
-
-
-def _landed(kb: KnowledgeBase) -> list[Verdict]:
-    if not kb.state.spooled():
-        return []
-    from kb.knowledge.write.spool import land_spool
-
-    return land_spool(kb)
+        return spool(kb, candidates, folder, trouble, decided=decided, job=waiting.job)
 
 
 class Deciding(Writing):

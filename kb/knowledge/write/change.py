@@ -13,10 +13,10 @@ from kb.front import decode, edit_front
 from kb.i18n import Message, msg
 from kb.kinds import BY_NAME
 from kb.knowledge import fresh, project
-from kb.knowledge.names import folder_of, ulid
+from kb.knowledge.names import folder_of, is_record, ulid
 from kb.knowledge.write import beside, dropped, inbox, landed, numbers
 from kb.knowledge.write.again import commit_again
-from kb.knowledge.write.publish import finish_following, forget_followed, is_record, publish
+from kb.knowledge.write.publish import finish_following, forget_followed, publish
 from kb.naming import status_name
 from kb.record import Candidate, Record, Similar, Status, Verdict
 from kb.store.files import content

@@ -158,15 +158,6 @@ def written_by_another(kb: KnowledgeBase, waiting: Waiting) -> list[Verdict] | N
         return spool(kb, call.candidates, call.folder, trouble, decided=call.decided, job=waiting.job)
 
 
-def keep_refused(kb: KnowledgeBase, call: Call, verdicts: list[Verdict]) -> list[Verdict]:
-    """Let sessions keep what three answers of "no" have refused, and return *verdicts* that say so."""
-    if not any(verdict.verdict == "refused" for verdict in verdicts):
-        return verdicts
-    from kb.knowledge.session.declined import keep_declined
-
-    return keep_declined(kb, call.candidates, verdicts, call.folder)
-
-
 def _ask(kb: KnowledgeBase, call: Call, job: str) -> str:
     """Lay *call* into the queue as *job* and return the file; what is laid there is masked."""
     from kb.writing import redact

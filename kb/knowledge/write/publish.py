@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from kb.errors import Busy, IndexFailed, KbError
 from kb.i18n import Message, msg
 from kb.knowledge import fresh
-from kb.knowledge.names import CONTENT, TEMPLATES
+from kb.knowledge.names import is_record
 from kb.knowledge.write import beside, dropped, numbers
 from kb.store.files import content, sweep
 from kb.store.git import checkout
@@ -189,9 +189,3 @@ def left_behind(path: str, outcome: str) -> Message | None:
     if outcome == FAILED:
         return msg("it is committed; {path} could not be written, the next call tries again", path=path)
     return None
-
-
-def is_record(path: str) -> bool:
-    """Return whether *path* is where record files stand: below `content/`, but no archive and no template."""
-    others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
-    return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")
