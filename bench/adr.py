@@ -17,12 +17,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kb.errors import KbError
-from kb.exchange.adr import Imported, read_adr
-from kb.exchange.adrfields import read_status
-from kb.exchange.adrset import Resolution, resolve
-from kb.front import body_start, decode
-from kb.knowledge.make import make
-from kb.markdown import read, render
+from kb.importers.adr import Imported, read_adr
+from kb.importers.adr_fields import read_status
+from kb.importers.adr_set import Resolution, resolve
+from kb.records.front_matter import body_start, decode
+from kb.records.record_file import read, render
+from kb.writing.init_base import make
 
 
 def main() -> int:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from bench import corpus
 from bench.speed import KB, wall, whole
-from kb.front import decode, edit_front
-from kb.kinds import KINDS
-from kb.markdown import edit_section, render
-from kb.record import GLOBAL
+from kb.records.front_matter import decode, edit_front
+from kb.records.kinds import KINDS
+from kb.records.model import GLOBAL
+from kb.records.record_file import edit_section, render
 
 SECONDS, MEGABYTES = 5, 500
 SCOPES = ("global", "project/p1", "project/p2", "project/p3")

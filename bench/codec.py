@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.errors import KbError
-from kb.front import edit_front, front
-from kb.kinds import section_named
-from kb.markdown import (
+from kb.records.front_matter import edit_front, front
+from kb.records.kinds import section_named
+from kb.records.record_file import (
     MACHINE_END,
     MACHINE_START,
     USER_END,

@@ -21,11 +21,11 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 
 from bench.pairs import HALVES, empty, pairs, shown, table
-from kb.kinds import section_named
-from kb.record import Candidate, Record, Section
-from kb.text import normalise
-from kb.writing.contradict import contradiction
-from kb.writing.dedup import THRESHOLD, likest, match, similarity, titles_agree
+from kb.records.kinds import section_named
+from kb.records.model import Candidate, Record, Section
+from kb.similarity.contradictions import contradiction
+from kb.similarity.duplicates import THRESHOLD, likest, match, similarity, titles_agree
+from kb.text.segment import normalise
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

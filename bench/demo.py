@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate, Verdict
-from kb.sessions import extract
+from kb.capture import extract
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Verdict
+from kb.safety.redaction import redact
 from kb.sessions import transcript as transcripts
-from kb.text import clip
-from kb.writing.redact import redact
+from kb.text.segment import clip
 
 TRANSCRIPT = Path(__file__).with_name("demo_transcript.jsonl")
 MARK = Path(".kb") / "demo" / "made-by-the-demo"

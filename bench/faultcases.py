@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.candidate import as_json
-from kb.candidate import candidates as candidates_of
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.write.group import Call, Waiting
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+from kb.records.candidate import candidates as candidates_of
+from kb.records.model import Candidate
+from kb.writing.group_commit import Call, Waiting
 
 _SUBJECTS = (
     "gateway deadlines", "order ledger", "password hashing", "image thumbnails", "audit trail", "search synonyms",

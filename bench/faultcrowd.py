@@ -19,9 +19,9 @@ from bench.faultcases import decision, git
 from bench.faultpoint import run
 from bench.faultsteps import theirs, unsound
 from bench.writers import said
-from kb.candidate import as_json
-from kb.candidate import candidates as candidates_of
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+from kb.records.candidate import candidates as candidates_of
 
 _HERE = Path(__file__).parent.parent
 _FIRST = 10

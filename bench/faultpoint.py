@@ -128,7 +128,7 @@ class Fault:
         return call
 
     def _spawning(self, real: Callable[..., int]) -> Callable[..., int]:
-        from kb.store.git.command import place_of_command
+        from kb.git.git_process import place_of_command
 
         def call(program: str, words: Sequence[str], environment: Mapping[str, str], **more: Any) -> int:
             if self.passed(f"git {words[place_of_command(words, 1)]}") and self.mode in ERRORS:
@@ -142,7 +142,7 @@ class Fault:
         return call
 
     def _wrap_transactions(self) -> None:
-        from kb.store import connection
+        from kb.index import connection
 
         real = connection.Cursor.execute
         fault = self
@@ -239,7 +239,7 @@ def _leave(code: int) -> None:
 
 def _entry(program: str) -> None:
     if program == "kb-hook":
-        from kb.hosts import main
+        from kb.hooks import main
     else:
         from kb.cli import main
     main()

@@ -23,11 +23,11 @@ from bench.faultcases import ASKED, REPORTED, RUN, SPOOLED, Operation, git
 from bench.faultpoint import ALWAYS, ERRORS, KILL, ORPHAN, Ended, run
 from kb import doctor
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.markdown import read
-from kb.store import connection
-from kb.store.state import State
+from kb.index import connection
+from kb.knowledge_base import KnowledgeBase
+from kb.records.record_file import read
+from kb.state.state_folder import State
+from kb.writing.init_base import make
 
 _UID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)

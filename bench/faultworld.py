@@ -20,8 +20,8 @@ from bench.faultcases import Operation, as_stdin, decision, git
 from bench.faultcrowd import crowded
 from bench.faultpoint import SLOW, run
 from bench.faultsteps import Bench, Fault, grow_old, leftovers, lies, mended, unsound
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 _HOOK = (str(Path(sys.executable).parent / "kb-hook"), "write")
 _LONGEST = 0.25

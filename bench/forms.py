@@ -11,12 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.knowledge.session import forming
-from kb.knowledge.session.chosen import form_of
+from kb.capture.form_choice import form_of
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions import render_forms
 from kb.sessions.forms import FORMS
-from kb.text import count
+from kb.text.segment import count
+from kb.writing.init_base import make
 
 SECONDS = 2.0
 
@@ -43,7 +43,7 @@ def _proper(kb: KnowledgeBase, path: Path, form: str) -> bool:
     began = time.perf_counter()
     text = form_of(kb, str(path), form).text
     took = time.perf_counter() - began
-    found, troubles = forming.linted(text)
+    found, troubles = render_forms.linted(text)
     wrong = [str(one.said) for one in troubles if not one.is_warning]
     print(f"{kb.config.language} {path.stem}: {form} {count(text)} 字, {took:.2f} s {'; '.join(map(str, wrong))}")
     if "--print" in sys.argv and form == FORMS[0]:

@@ -7,14 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench import corpus
-from kb.blocks import append_to_section, blocks, edit_section
+from kb.capture import extract
 from kb.errors import BadRecord
-from kb.front import decode, edit_front, front, front_span
-from kb.kinds import KINDS
-from kb.markdown import proved, read, render, settled
-from kb.merging.record import merged
-from kb.record import GLOBAL
-from kb.sessions import extract, transcript
+from kb.merge.merge_record import merged
+from kb.records.blocks import append_to_section, blocks, edit_section
+from kb.records.front_matter import decode, edit_front, front, front_span
+from kb.records.kinds import KINDS
+from kb.records.model import GLOBAL
+from kb.records.record_file import proved, read, render, settled
+from kb.sessions import transcript
 
 PATH = "content/anchors/global/D001-x.md"
 _TESTS = Path(__file__).parent.parent / "tests"

@@ -20,11 +20,11 @@ from pathlib import Path
 from bench import corpus
 from bench.speed import BIN, paired, wall
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.recall import embedding
-from kb.knowledge.recall.answering import explained
-from kb.store import models
-from kb.store.vectors import one_thread
+from kb.index import models
+from kb.index.vectors import one_thread
+from kb.knowledge_base import KnowledgeBase
+from kb.search import embedding
+from kb.search.answer import explained
 
 FILES = ("index.db", "index.db-wal")
 CHANGED = 1000

@@ -32,17 +32,17 @@ from typing import Any, NamedTuple
 from bench import corpus
 from bench import merging_person as person
 from kb.errors import KbError
-from kb.exchange.adr import read_adr
-from kb.exchange.adrset import resolve
-from kb.front import decode, edit_front, front
-from kb.kinds import KINDS
-from kb.knowledge.make import make
-from kb.knowledge.names import folder_of, ulid
-from kb.markdown import append_to_section, blocks, edit_section, headings, read, render
-from kb.record import GLOBAL, TRANSITIONS, Record, Status
-from kb.store.git import driver
-from kb.store.git.repository import Repository
-from kb.text import slugify
+from kb.git import driver_setup
+from kb.git.repository import Repository
+from kb.importers.adr import read_adr
+from kb.importers.adr_set import resolve
+from kb.records.front_matter import decode, edit_front, front
+from kb.records.kinds import KINDS
+from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
+from kb.records.record_file import append_to_section, blocks, edit_section, headings, read, render
+from kb.records.record_paths import folder_of, ulid
+from kb.text.segment import slugify
+from kb.writing.init_base import make
 
 METHODS = {"lines": "merge", "union": "merge=union", "driver": "merge=kb"}
 """How records are merged → what `.git/info/attributes` says of them."""
@@ -275,7 +275,7 @@ def words(chance: random.Random) -> str:
 def measured(base: Path, place: Path, method: str, given: argparse.Namespace) -> Outcome:
     """Let the agents work and merge their branches by *method*."""
     shutil.copytree(base, place, symlinks=True)
-    driver.install(Repository(str(place), os.environ))
+    driver_setup.install(Repository(str(place), os.environ))
     (place / ".git" / "info").mkdir(exist_ok=True)
     (place / ".git" / "info" / "attributes").write_text(f"content/anchors/**/*.md {METHODS[method]}\n")
     paths = sorted(str(path.relative_to(place)) for path in place.glob("content/anchors/**/*.md"))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kb.errors import KbError
-from kb.front import body_start, edit_front, front
-from kb.markdown import MACHINE_START
+from kb.records.front_matter import body_start, edit_front, front
+from kb.records.record_file import MACHINE_START
 
 REGION = re.compile(r"(?ms)^<{7}[^\n]*\n(.*?)^={7}\r?\n(.*?)^>{7}[^\n]*\n")
 FACT = re.compile(r"fact\d+x")

@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from kb.sessions.calls import history, record_of
-from kb.sessions.dcp import Dcp
+from kb.sessions.dcp_settings import Dcp
 from kb.sessions.prune import Plan, plan, pruned_lines
+from kb.sessions.tool_calls import history, record_of
 from kb.sessions.usage import Usage
 
 EXPECTED = {

@@ -23,8 +23,8 @@ from typing import NamedTuple
 from bench import recallsets, recallvectors
 from bench.recallsets import Part, Question
 from kb.config import Config
-from kb.reading.asking import FUNCTION_EN
-from kb.text import folded, index_terms, runs
+from kb.search.query_terms import FUNCTION_EN
+from kb.text.segment import folded, index_terms, runs
 
 Search = Callable[[str, int], list[str]]
 """Question and number of answers → ids, best first."""

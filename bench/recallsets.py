@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kb.errors import KbError
-from kb.exchange.adr import read_adr
-from kb.front import decode
-from kb.record import Record, Section
-from kb.text import count, runs
+from kb.importers.adr import read_adr
+from kb.records.front_matter import decode
+from kb.records.model import Record, Section
+from kb.text.segment import count, runs
 
 
 class Question(NamedTuple):

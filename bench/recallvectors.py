@@ -11,16 +11,15 @@ from itertools import islice
 from bench.kept import Kept
 from bench.recallsets import Part
 from kb.errors import KbError
-from kb.knowledge.recall import finding
-from kb.knowledge.recall.answering import shipped_synonyms
-from kb.knowledge.recall.finding import Meaning
-from kb.reading import rank
-from kb.reading.fusion import TOP
-from kb.store import models
-from kb.store.index import Index
-from kb.store.passages import digest, language, passage
-from kb.store.rows import ALL
-from kb.store.vectors import Vectors
+from kb.index import models
+from kb.index.database import Index
+from kb.index.passages import digest, language, passage
+from kb.index.schema import ALL
+from kb.index.vectors import Vectors
+from kb.search import rank, retrieve
+from kb.search.answer import shipped_synonyms
+from kb.search.retrieve import Meaning
+from kb.search.score_fusion import TOP
 
 Search = Callable[[str, int], list[str]]
 
@@ -88,7 +87,7 @@ def fused(share: float) -> Callable[[Part, str], Search]:
                 return {numbers[id]: much for id, much in nearness.near(query, TOP).items()} if nearness else {}
 
             meaning = Meaning(near, share) if share else None
-            hits = finding.found(index, query, ALL, limit=limit, groups=groups, meaning=meaning).hits
+            hits = retrieve.found(index, query, ALL, limit=limit, groups=groups, meaning=meaning).hits
             return [hit.record.id for hit in rank.ranked(hits, rank.asked(query))][:limit]
 
         return search

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from bench.pasted import Pasted, pasted
-from kb.writing.redact import redact
+from kb.safety.redaction import redact
 
 RECALL = 0.99
 MASKED = 0.005

@@ -31,8 +31,8 @@ from bench.stormdoors import write
 from bench.stormperson import work
 from bench.stormworld import DISK, RECORDS, SHAPES, built, environment, unmount
 from kb import doctor
-from kb.candidate import as_json
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
 
 _ACKNOWLEDGED = frozenset({"created", "appended", "updated", "held", "conflict"})
 _TITLE = re.compile(r"^title: [\"']?(.*?)[\"']?\r?$", re.M)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.stormworld import World
-from kb.store.state import UNREADABLE
+from kb.state.state_folder import UNREADABLE
 
 _BIN = Path(sys.executable).parent
 

@@ -3,7 +3,7 @@
     pip install '.[bench]'
     KB_BENCH_DATA=… python -m bench.tokens
 
-`kb.text.tokens` is measured against three vocabularies: the estimate is meant for the larger count of Claude's
+`kb.text.segment.tokens` is measured against three vocabularies: the estimate is meant for the larger count of Claude's
 published one and of cl100k; o200k takes half as many for Chinese and is shown beside them. Every other text was used
 for the calibration; these are the others. A text of fewer than `LONG` tokens is reported apart: in a sentence one rare
 word is a tenth. Then packs of real decision records are built, and none may pass its budget by any of the three.
@@ -18,8 +18,8 @@ from statistics import mean
 
 from bench import recallsets
 from bench.recallfloor import filled
-from kb.knowledge.recall.context import build
-from kb.text import tokens
+from kb.context.build_context import build
+from kb.text.segment import tokens
 
 LONG = 100
 MUST_NOT_BE_UNDER = 0.05

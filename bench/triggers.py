@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.digest import sha256
-from kb.guarding.proposals import moment
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.record import Candidate
+from kb.capture.proposal_cues import moment
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
+from kb.startup.hashes import sha256
+from kb.writing.init_base import make
 
 HERE = Path(__file__).parent
 STORED: dict[str, list[tuple[str, str, str]]] = {

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from kb.safety.injection import COMMENT, instruction, troubles
 from kb.sessions import transcript as transcripts
 from kb.sessions.transcript import AGENT, HUMAN
-from kb.untrusted import COMMENT, instruction, troubles
 
 ATTACKS = Path(__file__).parent.parent / "tests" / "attacks.jsonl"
 TRIPPED = 0.001

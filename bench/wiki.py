@@ -25,9 +25,9 @@ from mkdocs.livereload import LiveReloadServer
 
 from bench import corpus
 from bench.wikirecall import asked_in_node
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 from kb.wiki.build import ADDRESS, config_file_of, served
-from kb.wiki.searching import FOLDER
+from kb.wiki.search_index import FOLDER
 
 PLAIN = """import sys
 from mkdocs.commands.build import build
@@ -35,7 +35,7 @@ from mkdocs.config import load_config
 build(load_config(config_file=sys.argv[1], site_dir=sys.argv[2]))
 """
 OURS = """import sys
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 from kb.wiki.build import build
 with KnowledgeBase.at(sys.argv[1]) as kb:
     build(kb, sys.argv[2], strict=False)

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from bench import recallsets
 from bench.recall import ARMS
 from bench.recallsets import Part, Question
-from kb.knowledge.recall.elsewhere import wording
-from kb.record import Record
-from kb.wiki.searching import FOLDER, Doc, engine, index_files
+from kb.records.model import Record
+from kb.search.browser_params import wording
+from kb.wiki.search_index import FOLDER, Doc, engine, index_files
 
 FIRST = 5
 

@@ -23,8 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import corpus
-from kb.candidate import candidates
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import candidates
 
 HOOK = str(Path(sys.executable).parent / "kb-hook")
 

@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from docs import messages
-from kb.candidate import SCHEMA
 from kb.cli import ALIASES, COMMANDS
 from kb.config import CHOICES, HELP, Config
-from kb.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
-from kb.knowledge.life import label
-from kb.record import TRANSITIONS
+from kb.records.candidate import SCHEMA
+from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
+from kb.records.model import TRANSITIONS
+from kb.writing.edit import label
 
 FOLDER = Path(__file__).parent
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"

@@ -23,7 +23,7 @@ import kb
 from kb.cli import COMMANDS
 from kb.cli.translated import paragraphs
 from kb.config import HELP
-from kb.kinds import KINDS, SECTIONS
+from kb.records.kinds import KINDS, SECTIONS
 
 PACKAGE = Path(kb.__file__).parent
 CATALOGUE = PACKAGE / "locale" / "zh" / "LC_MESSAGES" / "kb.po"
@@ -232,7 +232,7 @@ def _get_translation(catalogue: Catalog, text: str) -> str:
 
 def _find_shown() -> Iterator[str]:
     """Yield the texts on the wiki's pages, plural forms too."""
-    for path in (*sorted((PACKAGE / "wiki").glob("*.py")), PACKAGE / "knowledge" / "review" / "branches.py"):
+    for path in (*sorted((PACKAGE / "wiki").glob("*.py")), PACKAGE / "writing" / "reviews.py"):
         if path.name not in ("build.py", "plugin.py"):
             for call in find_calls(path.read_text(encoding="utf-8")):
                 for text in read_templates(call) or ():

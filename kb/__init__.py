@@ -11,26 +11,26 @@ The names below are loaded when they are first asked for: a hook that runs at ev
 
 from __future__ import annotations
 
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.errors import KbError
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.make import make
-    from kb.record import Candidate, Record, Verdict
-    from kb.store.rows import Filter
+    from kb.index.schema import Filter
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Candidate, Record, Verdict
+    from kb.writing.init_base import make
 
 __version__ = "0.1.0"
 __all__ = ["Candidate", "Filter", "KbError", "KnowledgeBase", "Record", "Verdict", "make"]
 
 _HOMES = {
-    "Candidate": "record",
-    "Filter": "store.rows",
+    "Candidate": "records.model",
+    "Filter": "index.schema",
     "KbError": "errors",
-    "KnowledgeBase": "knowledge",
-    "Record": "record",
-    "Verdict": "record",
-    "make": "knowledge.make",
+    "KnowledgeBase": "knowledge_base",
+    "Record": "records.model",
+    "Verdict": "records.model",
+    "make": "writing.init_base",
 }
 
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping
 
 from kb.errors import BadInput, KbError
-from kb.home import found
 from kb.i18n import load_translations, msg
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.paths import found
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

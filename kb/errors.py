@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import ClassVar

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from gettext import NullTranslations

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate, Verdict
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Verdict
 
 WHOLE = {
     "decision": "The gateway answers every request within 300 ms or refuses it.",

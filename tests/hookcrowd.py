@@ -4,8 +4,8 @@ import json
 import os
 import sys
 
-from kb import hosts
-from kb.hosts import events as events
+from kb import hooks
+from kb.hooks import events as events
 
 event, host = sys.argv[1:]
 started = []
@@ -19,7 +19,7 @@ for row in sys.stdin.buffer.read().splitlines():
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.argv = ["kb-hook", event, "--host", host]
         sys.stdin = os.fdopen(0, encoding="utf-8")
-        hosts.main()
+        hooks.main()
     os.close(end)
     started.append(child)
 print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in started]))

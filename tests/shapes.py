@@ -10,8 +10,8 @@ from typing import NamedTuple
 from clones import FASTAPI, WHOLE, decision, one
 from conftest import Clock, git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 KAFKA = Candidate(
     "decision", "Carry events through Kafka", **WHOLE | {"decision": "Events travel through Kafka."},  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import Clock, git
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
+from kb.writing.init_base import make
 
 _WORDS = (
     "alpha bravo cobalt delta ember falcon garnet harbor indigo jasper kernel lumen marble nickel onyx pepper "

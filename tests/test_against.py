@@ -12,13 +12,13 @@ from command_line import run
 from conftest import Clock, git
 from test_check_merge import commit, edit, put, record
 
-from kb.checking.changes import Comparison
+from kb.checks.compare import compare
+from kb.checks.record_diff import Comparison
 from kb.cli import comment
 from kb.cli.ink import MARKDOWN, PLAIN
 from kb.errors import GitFailed
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.lines.compare import compare
-from kb.record import Record
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
 
 INVOICES = "Keep invoices for ten years"
 FASTAPI, FLASK = "Use FastAPI as the backend framework", "Use Flask as the backend framework"
@@ -648,6 +648,6 @@ def test_branches_that_git_cannot_follow_are_counted(kb: KnowledgeBase, root: Pa
     on(root, "two", record("D003", "Sign every webhook"))
     found = compare(kb, "origin/main")
     assert len(found.branches) == 2 and found.unseen == 1
-    monkeypatch.setattr("kb.knowledge.lines.revisions.MOST_BRANCHES", 1)
+    monkeypatch.setattr("kb.git.revisions.MOST_BRANCHES", 1)
     assert compare(kb, "origin/main").unseen == 2
     assert "other open branches that were not looked at: 2" in markdown(compare(kb, "origin/main"))

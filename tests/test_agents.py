@@ -15,10 +15,10 @@ from command_line import run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import agents
-from kb.agents import SKILL_FILES, VERSION, with_block, without_block
 from kb.errors import BadInput
-from kb.settingsfile import apply
+from kb.hooks import agent_files
+from kb.hooks.agent_files import SKILL_FILES, VERSION, with_block, without_block
+from kb.hooks.settings_file import apply
 from kb.templates import FOLDER
 
 TEMPLATES = Path(FOLDER) / "agents"
@@ -45,13 +45,13 @@ def test_the_protocol_is_about_ten_lines_with_its_five_rules(tmp_path: Path, lan
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_skill_is_as_the_standard_says(tmp_path: Path, language: str) -> None:
-    changes, kept = agents.with_skill(str(tmp_path / "kb"), language)
+    changes, kept = agent_files.with_skill(str(tmp_path / "kb"), language)
     assert kept == [] and [Path(change.path).relative_to(tmp_path / "kb").as_posix() for change in changes] == [
         *SKILL_FILES
     ]
     front = yaml.safe_load(shipped(language, "SKILL.md").split("---\n")[1])
     assert set(front) <= {"name", "description", "license", "compatibility", "allowed-tools", "metadata"}
-    assert front["name"] == agents.SKILL and 0 < len(front["description"]) <= 1024
+    assert front["name"] == agent_files.SKILL and 0 < len(front["description"]) <= 1024
     assert len(front["compatibility"]) <= 500 and front["metadata"] == {"protocol_version": VERSION}
     validate = shutil.which("agentskills")
     if validate:
@@ -113,7 +113,7 @@ def test_text_written_behind_the_block_survives_its_renewal_and_removal(tmp_path
     place.write_bytes(b"# Ours\r\n\r\nBe kind.")
     apply(with_block(str(place), "en"), os.environ)
     place.write_bytes(place.read_bytes().replace(b"When unsure, read.", b"An old text.") + b"\r\nAfter  \r\n")
-    assert agents.standings([str(place)], str(tmp_path), "en")[0].state == "stale"
+    assert agent_files.standings([str(place)], str(tmp_path), "en")[0].state == "stale"
     apply(with_block(str(place), "en"), os.environ)
     text = place.read_bytes()
     assert b"When unsure, read." in text and text.endswith(b"<!-- kb:end -->\r\n\r\nAfter  \r\n")

@@ -2,8 +2,8 @@
 
 from clones import WHOLE, decision, one
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 
 def said(title: str, **more: str) -> Candidate:

@@ -8,9 +8,9 @@ import pytest
 from talk import said
 from test_proposals import Talk
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.checkup import check
-from kb.record import Record
+from kb.checks.collect_checks import check
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
 
 EN = "From now on refunds above 500 euros need a second approval by finance, because of the audit."
 ZH = "以后所有超过 500 元的退款都必须由财务二次审批，因为审计要求。"

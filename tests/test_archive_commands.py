@@ -7,10 +7,10 @@ import pytest
 from command_line import run
 from sessions import Session
 
-from kb.decision import Decision
-from kb.hosts import events
-from kb.knowledge.session import keeping as saving
-from kb.sessions.lint import troubles
+from kb.capture import save_session as saving
+from kb.guard.response import Decision
+from kb.hooks import events
+from kb.sessions.form_lint import troubles
 
 NAMES = ["存档", "加载", "锚点", "压缩", "展开", "修剪", "修剪报告"]
 BIG = "决定：退款走异步队列，因为银行接口很慢，影响整体架构。"

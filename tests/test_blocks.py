@@ -1,4 +1,4 @@
-"""Tests of kb.blocks: MACHINE and USER blocks, sections, and what keeps a text inside its own."""
+"""Tests of kb.records.blocks: MACHINE and USER blocks, sections, and what keeps a text inside its own."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from nasty import ENDS, golden, texts
 
-from kb.blocks import (
+from kb.errors import BadRecord
+from kb.records.blocks import (
     MACHINE_END,
     MACHINE_START,
     USER_END,
@@ -23,12 +24,11 @@ from kb.blocks import (
     replace_machine,
     sections,
 )
-from kb.errors import BadRecord
-from kb.fences import fenced
-from kb.front import edit_front
-from kb.kinds import SECTIONS
-from kb.linefeeds import line_feeds, lines, newline
-from kb.record import Section
+from kb.records.front_matter import edit_front
+from kb.records.kinds import SECTIONS
+from kb.records.model import Section
+from kb.text.code_fences import fenced
+from kb.text.line_ends import line_feeds, lines, newline
 
 NAMES = [section.name for section in SECTIONS]
 

@@ -7,11 +7,11 @@ import pytest
 from command_line import run
 from talk import EN, ZH, add, transcript
 
+from kb.api.memory_api import estimate_content_tokens, extract_and_store_memories, extract_session_memories
+from kb.capture.compress import compressed
 from kb.errors import BadInput
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.session.budget import compressed
-from kb.memories import estimate_content_tokens, extract_and_store_memories, extract_session_memories
-from kb.text import tokens
+from kb.knowledge_base import KnowledgeBase
+from kb.text.segment import tokens
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Tests of kb.candidate: the documented JSON form of candidates."""
+"""Tests of kb.records.candidate: the documented JSON form of candidates."""
 
 import json
 import math
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.candidate import AREAS, MAX_INPUT, SCHEMA, as_json, candidates, parse
 from kb.errors import BadInput
-from kb.kinds import KINDS
-from kb.record import Candidate, Evidence
+from kb.records.candidate import AREAS, MAX_INPUT, SCHEMA, as_json, candidates, parse
+from kb.records.kinds import KINDS
+from kb.records.model import Candidate, Evidence
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 WORDS = st.lists(TEXT, max_size=3).map(tuple)

@@ -11,18 +11,19 @@ from conftest import git
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.blocks import MACHINE_END, USER_END, USER_START
-from kb.checking.findings import Finding, Source, Surroundings, Text
-from kb.checking.fixes import fixes
-from kb.checking.report import as_github, as_json, as_text, summary
-from kb.checking.rules import check
+from kb.checks import collect_checks
+from kb.checks.findings import Finding, Source, Surroundings, Text
+from kb.checks.fixes import fixes
+from kb.checks.report import as_github, as_json, as_text, summary
+from kb.checks.rules import check
 from kb.config import Config
-from kb.front import body_start
 from kb.i18n import msg
-from kb.kinds import ADR_SECTIONS, BY_PREFIX
-from kb.knowledge import KnowledgeBase, checkup
-from kb.markdown import read, render
-from kb.record import Record, Section
+from kb.knowledge_base import KnowledgeBase
+from kb.records.blocks import MACHINE_END, USER_END, USER_START
+from kb.records.front_matter import body_start
+from kb.records.kinds import ADR_SECTIONS, BY_PREFIX
+from kb.records.model import Record, Section
+from kb.records.record_file import read, render
 
 SIX = tuple(Section(name, name, f"说明：{name}, in so many words.") for name in ADR_SECTIONS)
 TODAY = "2026-11-20"
@@ -882,9 +883,9 @@ def test_changes_of_files_with_chinese_names_count(kb: KnowledgeBase, tmp_path: 
     git(tmp_path, "init", "-q", str(top))
     git(top, "add", "-A")
     git(top, "commit", "-q", "-m", "Add orders")
-    log = checkup._log(kb, str(top), "2026-11-01")
+    log = collect_checks._log(kb, str(top), "2026-11-01")
     assert log == [("2026-11-21", "src/订单.py", 2)]
-    assert checkup._share(str(top), "src/订单.py", "2026-11-01", log) == 1.0
+    assert collect_checks._share(str(top), "src/订单.py", "2026-11-01", log) == 1.0
 
 
 def test_a_link_that_leads_nowhere_stops_no_check(kb: KnowledgeBase) -> None:

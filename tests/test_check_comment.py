@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from test_check_merge import record
 
-from kb.checking.changes import Change, Comparison, Part, differing
-from kb.checking.findings import Finding
+from kb.checks.findings import Finding
+from kb.checks.record_diff import Change, Comparison, Part, differing
 from kb.cli import comment
 from kb.cli.ink import MARKDOWN, PLAIN, Item, code, fitted, harmless
 from kb.cli.ink import Part as Block
 from kb.i18n import msg
-from kb.record import Similar
-from kb.text import one_line
+from kb.records.model import Similar
+from kb.text.segment import one_line
 
 MARKUP = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", "table"])
 TAKEN = re.compile(r"@\w|#\d|[!$%~^&]\w|\bGH-\d|\bwww\.|://", re.IGNORECASE)

@@ -10,11 +10,11 @@ import pytest
 from clones import FASTAPI, FLASK, decision, one
 from conftest import git
 
-from kb.checking.findings import Finding
-from kb.kinds import ADR_SECTIONS
-from kb.knowledge import KnowledgeBase
-from kb.markdown import read, render
-from kb.record import Record, Section
+from kb.checks.findings import Finding
+from kb.knowledge_base import KnowledgeBase
+from kb.records.kinds import ADR_SECTIONS
+from kb.records.model import Record, Section
+from kb.records.record_file import read, render
 
 Edit = Callable[[str], str]
 

@@ -1,4 +1,4 @@
-"""Tests of kb.citations."""
+"""Tests of kb.records.citations."""
 
 import pytest
 from hypothesis import given
@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from nasty import texts
 from timing import within
 
-from kb.citations import citations, redirected
-from kb.linefeeds import lines
+from kb.records.citations import citations, redirected
+from kb.text.line_ends import lines
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from command_line import run
 
-from kb import doctor, settingsfile
-from kb.hosts import codex, codextrust, install
+from kb import doctor
+from kb.hooks import codex, codex_trust, install, settings_file
 
 PROGRAM = "/opt/kb/bin/kb-hook"
 SEEN = {
@@ -26,7 +26,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def installed(environment: dict[str, str], folder: str = "") -> Path:
     path = codex.settings_file(folder, environment)
-    settingsfile.apply(install.installation(codex, path, PROGRAM, environment), environment)
+    settings_file.apply(install.installation(codex, path, PROGRAM, environment), environment)
     return Path(path)
 
 
@@ -35,7 +35,7 @@ def trust(path: Path, environment: dict[str, str], more: str = "") -> None:
     rows = []
     for event, group, number, hook in install.ours_in(path.read_text()):
         label = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in event).lstrip("_")
-        digest = codextrust.digest(event, hook)
+        digest = codex_trust.digest(event, hook)
         rows.append(f'[hooks.state."{path}:{label}:{group}:{number}"]\ntrusted_hash = "{digest}"\n')
     config = Path(environment["HOME"], ".codex", "config.toml")
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def told(environment: dict[str, str], folder: str) -> doctor.Outcome:
 
 
 def test_the_hash_is_the_one_that_codex_writes() -> None:
-    digests = {hook.event: codextrust.digest(hook.event, hook) for hook in install.wanted(codex, PROGRAM)}
+    digests = {hook.event: codex_trust.digest(hook.event, hook) for hook in install.wanted(codex, PROGRAM)}
     assert {event: digests[event] for event in SEEN} == SEEN
 
 
@@ -56,11 +56,11 @@ def test_what_is_not_trusted_is_told(environment: dict[str, str], tmp_path: Path
     work = tmp_path / "work"
     (work / ".git").mkdir(parents=True)
     path = installed(environment, str(work) if is_project else "")
-    assert codextrust.untrusted(str(path), environment) == list(codex.TIMEOUTS)
+    assert codex_trust.untrusted(str(path), environment) == list(codex.TIMEOUTS)
     outcome = told(environment, str(work))
     assert outcome.state == doctor.NOTE and "SessionStart" in str(outcome.said) and "trust" in str(outcome.remedy)
     trust(path, environment)
-    assert codextrust.untrusted(str(path), environment) == []
+    assert codex_trust.untrusted(str(path), environment) == []
     assert told(environment, str(work)).state == doctor.OK
 
 
@@ -69,13 +69,13 @@ def test_a_hook_that_moved_or_was_turned_off_is_not_run(environment: dict[str, s
     trust(path, environment)
     before = path.read_text()
     path.write_text(before.replace(f"{PROGRAM} stop ", "/elsewhere/kb-hook stop "))
-    assert codextrust.untrusted(str(path), environment) == ["Stop"]
+    assert codex_trust.untrusted(str(path), environment) == ["Stop"]
     path.write_text(before)
     config = Path(environment["HOME"], ".codex", "config.toml")
     config.write_text(config.read_text().replace("trusted_hash", "enabled = false\ntrusted_hash", 1))
-    assert codextrust.untrusted(str(path), environment) == ["SessionStart"]
+    assert codex_trust.untrusted(str(path), environment) == ["SessionStart"]
     config.write_text("[[")
-    assert len(codextrust.untrusted(str(path), environment)) == len(codex.TIMEOUTS)
+    assert len(codex_trust.untrusted(str(path), environment)) == len(codex.TIMEOUTS)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

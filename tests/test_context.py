@@ -14,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.config import Config
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.recall import embedding
-from kb.reading import rank
-from kb.reading.context import composed
-from kb.reading.hints import moments
-from kb.record import Record, Section
-from kb.text import tokens
+from kb.context.hints import moments
+from kb.context.record_context import composed
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section
+from kb.search import embedding, rank
+from kb.text.segment import tokens
 
 EN, ZH = Config(), Config(language="zh")
 

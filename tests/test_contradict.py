@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.record import Candidate, Record, Section
-from kb.writing.contradict import claim_value, contradiction
-from kb.writing.statement import statement
+from kb.records.model import Candidate, Record, Section
+from kb.similarity.contradictions import claim_value, contradiction
+from kb.similarity.statement import statement
 
 PAIRS = Path(__file__).parent / "pairs"
 

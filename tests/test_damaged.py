@@ -6,7 +6,7 @@ import pytest
 from clones import FASTAPI, FLASK, one
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 
 DAMAGE = {
     "empty": lambda data: b"",

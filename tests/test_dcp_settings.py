@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kb.knowledge.session.pruning import settings_at, settings_in
-from kb.sessions.dcp import KEYS, BadDcp, Dcp, line_of, settings_of, text_of
+from kb.sessions.dcp_settings import KEYS, BadDcp, Dcp, line_of, settings_of, text_of
+from kb.sessions.prune_transcript import settings_at, settings_in
 
 SEED = """# DCP 配置
 dcp:

@@ -12,10 +12,11 @@ from clones import FASTAPI, WHOLE, commits, decision, one
 from command_line import run
 from conftest import git
 
-from kb.candidate import as_json
+from kb.capture import proposals
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase, proposals
-from kb.record import Candidate, Evidence
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+from kb.records.model import Candidate, Evidence
 
 
 def statuses(kb: KnowledgeBase) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import itertools
 
-from kb.decision import ASK, DENY, STRICTER, WARN, Decision, joined
+from kb.guard.response import ASK, DENY, STRICTER, WARN, Decision, joined
 
 
 def test_the_strictest_permission_wins_with_its_reasons() -> None:

@@ -8,10 +8,10 @@ from clones import SMALL
 from command_line import run
 from talk import EN, add, transcript
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.session.landing import land_spool
-from kb.knowledge.session.running import Desk, active_compact
-from kb.knowledge.write.spool import spool
+from kb.capture.flush_spool import land_spool
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions.active_sessions import Desk, active_compact
+from kb.writing.spool import spool
 
 NO = ("--affects-future", "no", "--reference", "no", "--prevents-repeat", "no")
 SAID = {"en": "Log the third retry while this bug is open", "zh": "排查期间第三次重试打日志"}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.record import Candidate, Record, Section
-from kb.writing.contradict import contradiction
-from kb.writing.dedup import bodies_agree, match, score, similar, similarity, titles_agree
+from kb.records.model import Candidate, Record, Section
+from kb.similarity.contradictions import contradiction
+from kb.similarity.duplicates import bodies_agree, match, score, similar, similarity, titles_agree
 
 PAIRS = Path(__file__).parent / "pairs"
 EXPECTED = {"duplicate": "same", "addition": "same", "contradiction": "contradiction"}
@@ -94,8 +94,8 @@ def test_rapidfuzz_is_only_loaded_for_a_near_title() -> None:
     """A hook that meets no near title must not pay for the import."""
     code = (
         "import sys\n"
-        "from kb.record import Candidate, Record\n"
-        "from kb.writing.dedup import match, similar\n"
+        "from kb.records.model import Candidate, Record\n"
+        "from kb.similarity.duplicates import match, similar\n"
         "far = [Record('D001', 'decision', 'Timestamps are stored in UTC', status='accepted')]\n"
         "match(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"
         "similar(Candidate('decision', 'Use Vue for the frontend', scope='global'), far)\n"

@@ -9,7 +9,7 @@ import pytest
 from conftest import git
 
 from bench import demo
-from kb.sessions import extract
+from kb.capture import extract
 from kb.sessions import transcript as transcripts
 
 

@@ -16,7 +16,7 @@ from docs import generate, messages
 from kb.cli import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
-from kb.hosts import EVENTS
+from kb.hooks import EVENTS
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent

@@ -13,14 +13,15 @@ from command_line import run
 from conftest import DAY, git
 from talk import ZH, transcript
 
-from kb import doctor, settingsfile
-from kb.hosts import claude, events, install, plugin
-from kb.kinds import FOLDERS
-from kb.knowledge import KnowledgeBase, failures
-from kb.knowledge.failures import Failure
-from kb.knowledge.session.running import Job, leave
-from kb.record import Candidate
-from kb.store.git import driver
+from kb import doctor
+from kb.git import driver_setup
+from kb.hooks import claude, events, install, plugin, settings_file
+from kb.knowledge_base import KnowledgeBase
+from kb.records.kinds import FOLDERS
+from kb.records.model import Candidate
+from kb.sessions.active_sessions import Job, leave
+from kb.state import hook_failures
+from kb.state.hook_failures import Failure
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def states(outcomes: dict[str, doctor.Outcome], state: str) -> set[str]:
 
 def put_hooks(environment: dict[str, str], program: str) -> Path:
     path = Path(environment["HOME"], ".claude", "settings.json")
-    settingsfile.apply(install.installation(claude, str(path), program, environment), environment)
+    settings_file.apply(install.installation(claude, str(path), program, environment), environment)
     return path
 
 
@@ -79,7 +80,7 @@ def program(tmp_path: Path, script: str) -> str:
 
 
 def test_a_good_knowledge_base_passes(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
-    code = 'import sys; sys.argv[0]="kb-hook"; from kb.hosts import main; main()'
+    code = 'import sys; sys.argv[0]="kb-hook"; from kb.hooks import main; main()'
     put_hooks(environment, program(tmp_path, f"exec {sys.executable} -c '{code}' \"$@\""))
     before = git(filled, "rev-parse", "HEAD"), sorted(os.listdir(filled / ".kb"))
     outcomes = examined(filled, environment)
@@ -246,34 +247,34 @@ def test_failures_of_hooks_are_told_until_they_are_cleared(filled: Path, environ
     outcome = examined(filled, environment)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "ValueError: 太大" in str(outcome.said)
     assert examined(filled, environment, fix=True)["hook failures"].state == doctor.OK
-    assert failures.remembered(str(filled)) == []
+    assert hook_failures.remembered(str(filled)) == []
 
 
 def test_one_failure_of_long_ago_is_a_note_and_a_repeated_one_is_not(filled: Path, environment: dict[str, str]) -> None:
     def state(later: float) -> str:
         return examined(filled, environment, now=DAY + later)["hook failures"].state
 
-    failure = Failure(failures.iso(DAY), "PreCompact", "ValueError: 太大")
-    failures.remember(str(filled), environment, failure)
+    failure = Failure(hook_failures.iso(DAY), "PreCompact", "ValueError: 太大")
+    hook_failures.remember(str(filled), environment, failure)
     assert (state(3600), state(2 * 86_400)) == (doctor.FAILED, doctor.NOTE)
     outcome = examined(filled, environment, now=DAY + 2 * 86_400)["hook failures"]
     assert "PreCompact at 2026-11-21" in str(outcome.said) and "kb doctor --fix" in str(outcome.remedy)
-    failures.remember(str(filled), environment, failure._replace(event="Stop"))
+    hook_failures.remember(str(filled), environment, failure._replace(event="Stop"))
     assert state(2 * 86_400) == doctor.NOTE, "two events, each once"
-    failures.remember(str(filled), environment, failure)
+    hook_failures.remember(str(filled), environment, failure)
     assert state(2 * 86_400) == doctor.FAILED, "one event, twice"
-    failures.forget(str(filled))
-    failures.remember(str(filled), environment, failure._replace(time="long ago"))
+    hook_failures.forget(str(filled))
+    hook_failures.remember(str(filled), environment, failure._replace(time="long ago"))
     assert state(2 * 86_400) == doctor.FAILED, "who knows"
 
 
 def test_a_failure_is_over_when_its_event_has_gone_well(filled: Path, environment: dict[str, str]) -> None:
     for event in ("Stop", "PreCompact", "Stop"):
-        failures.remember(str(filled), environment, Failure(failures.iso(DAY), event, "ValueError: x"))
-    failures.overcome(str(filled), environment, "Stop", DAY + 60)
+        hook_failures.remember(str(filled), environment, Failure(hook_failures.iso(DAY), event, "ValueError: x"))
+    hook_failures.overcome(str(filled), environment, "Stop", DAY + 60)
     outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
     assert outcome.state == doctor.FAILED and str(outcome.said).startswith("1 hooks failed, last PreCompact")
-    failures.overcome(str(filled), environment, "PreCompact", DAY + 60)
+    hook_failures.overcome(str(filled), environment, "PreCompact", DAY + 60)
     outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
     assert outcome.state == doctor.OK and "last Stop at 2026-11-21T00:00:00" in str(outcome.said)
 
@@ -283,10 +284,10 @@ def test_a_transcript_that_the_host_never_wrote_is_no_failure(filled: Path, envi
     for _ in range(2):
         events.answered("PreCompact", payload, str(filled))
     outcome = examined(filled, environment)["hook failures"]
-    (_, last) = failures.remembered(str(filled))
+    (_, last) = hook_failures.remembered(str(filled))
     assert outcome.state == doctor.NOTE and "none.jsonl" in str(outcome.said) and last.time in str(outcome.said)
-    failure = Failure(failures.iso(DAY), "Stop", "ValueError: 太大")
-    failures.remember(str(filled), environment, failure)
+    failure = Failure(hook_failures.iso(DAY), "Stop", "ValueError: 太大")
+    hook_failures.remember(str(filled), environment, failure)
     events.answered("PreCompact", payload, str(filled))
     outcome = examined(filled, environment, now=DAY)["hook failures"]
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "太大" in str(outcome.said)
@@ -381,7 +382,7 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
 ) -> None:
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
-    settingsfile.apply(install.installation(claude, str(path), alien, environment), environment)
+    settings_file.apply(install.installation(claude, str(path), alien, environment), environment)
     assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
 
@@ -393,7 +394,7 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
     for name in names:
         host = install.host_named(name)
         path = host.settings_file("", environment)
-        settingsfile.apply(install.installation(host, path, calls, environment), environment)
+        settings_file.apply(install.installation(host, path, calls, environment), environment)
     outcomes = examined(filled, environment)
     assert "codex does not run" in str(outcomes["hooks"].said), "nobody has trusted them there"
     told = str(outcomes["hook line"].said)
@@ -474,5 +475,5 @@ def test_every_folder_of_a_kind_is_merged_by_kb(filled: Path) -> None:
     said = (filled / "content" / ".gitattributes").read_text()
     assert all(f"{folder}/**/*.md merge=kb" in said for folder in FOLDERS)
     repository = KnowledgeBase(str(filled), os.environ).repository
-    assert all(driver.attribute(repository, folder) == "kb" for folder in FOLDERS)
-    assert driver.missing_rules(repository, b"") == [], "what is said elsewhere is heeded"
+    assert all(driver_setup.attribute(repository, folder) == "kb" for folder in FOLDERS)
+    assert driver_setup.missing_rules(repository, b"") == [], "what is said elsewhere is heeded"

@@ -15,8 +15,8 @@ from clones import decision, one
 from conftest import Clock, git
 
 from bench.faultpoint import KILL, run
-from kb.candidate import as_json
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
 
 
 @contextmanager

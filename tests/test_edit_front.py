@@ -1,4 +1,4 @@
-"""Tests of kb.front.edit_front: an edit changes the lines of its keys and no other byte."""
+"""Tests of kb.records.front_matter.edit_front: an edit changes the lines of its keys and no other byte."""
 
 import json
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from nasty import ENDS, NASTY, TEXT, golden
 
 from kb.errors import BadRecord
-from kb.front import KEYS, body_start, edit_front, front
-from kb.linefeeds import lines, newline
+from kb.records.front_matter import KEYS, body_start, edit_front, front
+from kb.text.line_ends import lines, newline
 
 
 @pytest.mark.parametrize(("title", "given_", "expected"), golden("edit_front"))

@@ -13,8 +13,8 @@ from command_line import run
 from conftest import git
 
 from kb.errors import NeedsPerson, Overtaken
-from kb.knowledge import KnowledgeBase
-from kb.record import Record
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
 
 
 def whole(kb: KnowledgeBase, number: int = 0) -> Record:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
-from kb.record import Candidate
-from kb.sessions.extract import broken_blocks, candidates
-from kb.sessions.pitfalls import family
+from kb.capture.extract import broken_blocks, candidates
+from kb.capture.failures import family
+from kb.records.model import Candidate
 from kb.sessions.prose import paths, pieces, sentences
 from kb.sessions.transcript import Transcript, read
 

@@ -15,11 +15,11 @@ from bench.faults import SHORT, operation, scene
 from bench.faultworld import SCENES
 from kb import doctor
 from kb.errors import Busy
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync.rounds import sync
-from kb.store.files import half_written, sweep, write_whole
-from kb.store.git import checkout
-from kb.store.git.repository import Repository
+from kb.files import half_written, sweep, write_whole
+from kb.git import worktree
+from kb.git.repository import Repository
+from kb.knowledge_base import KnowledgeBase
+from kb.sync.sync import sync
 
 STEPPED = [number for number, one in enumerate(OPERATIONS) if one.short]
 
@@ -80,7 +80,7 @@ def test_a_write_whose_index_was_lost_is_not_counted_twice(kb: KnowledgeBase, ro
 
 def test_what_is_saved_while_git_merges_is_kept(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = root / one(kb, decision(0)).path
-    mark, real = "<!-- USER_BLOCK_START -->\n", checkout.merged
+    mark, real = "<!-- USER_BLOCK_START -->\n", worktree.merged
     path.write_text(path.read_text().replace(mark, f"{mark}line 0\n"))
     saved = [0]
 
@@ -91,7 +91,7 @@ def test_what_is_saved_while_git_merges_is_kept(kb: KnowledgeBase, root: Path, m
             saved.append(len(saved))
         return found
 
-    monkeypatch.setattr(checkout, "merged", merged)
+    monkeypatch.setattr(worktree, "merged", merged)
     again = decision(0, why="The deadline of the nightly export is two hours.", session="s2", host="test")
     assert one(kb, again).verdict == "appended"
     text = path.read_text()
@@ -109,10 +109,10 @@ def test_a_sync_makes_good_what_a_dead_process_has_left(kb: KnowledgeBase, root:
 
 def test_a_merge_that_git_cannot_make_is_no_conflict(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = kb.repository
-    assert checkout.merged(kept, b"a\n", b"b\n", b"c\n") is None
+    assert worktree.merged(kept, b"a\n", b"b\n", b"c\n") is None
     monkeypatch.setattr(kept, "private", "/proc/nowhere")
     with pytest.raises((Busy, OSError)):
-        checkout.merged(kept, b"a\n", b"b\n", b"c\n")
+        worktree.merged(kept, b"a\n", b"b\n", b"c\n")
 
 
 def test_questions_are_answered_where_nothing_can_be_written(kb: KnowledgeBase, root: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkout, "write_whole", full)
+        patch.setattr(worktree, "write_whole", full)
         path = root / one(kb, decision(0)).path
     assert not path.exists() and examined(root)["checkout"].state == doctor.NOTE
     assert examined(root, fix=True)["checkout"].mended and path.exists()

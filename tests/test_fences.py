@@ -1,4 +1,4 @@
-"""Tests of kb.fences: which lines are code."""
+"""Tests of kb.text.code_fences: which lines are code."""
 
 import re
 import subprocess
@@ -10,9 +10,9 @@ from markdown_it import MarkdownIt
 from nasty import texts
 
 from kb.errors import BadRecord
-from kb.fences import code_lines, fenced
-from kb.linefeeds import line_feeds, lines
-from kb.markdown import MACHINE_END, blocks, citations, escape, headings
+from kb.records.record_file import MACHINE_END, blocks, citations, escape, headings
+from kb.text.code_fences import code_lines, fenced
+from kb.text.line_ends import line_feeds, lines
 
 
 def by_tokens(text: str) -> set[int]:
@@ -45,11 +45,9 @@ def test_an_open_fence_is_closed_by_its_marks(text: str) -> None:
 
 
 def test_a_fence_at_the_edge_needs_no_parser() -> None:
-    check = (
-        "import sys; from kb.markdown import code_lines; assert code_lines('a\\n```\\nb\\n```\\n## c\\n') == {1, 2, 3}"
-    )
-    run = "assert 'markdown_it' not in sys.modules"
-    subprocess.run([sys.executable, "-c", f"{check}; {run}"], check=True)
+    load = "import sys; from kb.records.record_file import code_lines"
+    check = "assert code_lines('a\\n```\\nb\\n```\\n## c\\n') == {1, 2, 3}; assert 'markdown_it' not in sys.modules"
+    subprocess.run([sys.executable, "-c", f"{load}; {check}"], check=True)
 
 
 @pytest.mark.parametrize("text", ["- ```\n" * 20_000, "> " * 30 + "```\n", "- " * 30 + "```\nx\n"])

@@ -8,12 +8,12 @@ from command_line import run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.recall import context
-from kb.reading.foreground import Loaded, Related, shares, summary
-from kb.reading.rank import Hit
-from kb.record import Candidate, Record, Section
-from kb.text import tokens
+from kb.context import build_context
+from kb.context.foreground import Loaded, Related, shares, summary
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Record, Section
+from kb.search.rank import Hit
+from kb.text.segment import tokens
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_relevance_is_a_share_that_never_rises() -> None:
 
 @pytest.mark.parametrize("budget", [100, 150, 300, 4000])
 def test_the_best_answer_is_kept_and_the_background_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
-    made = summary(context.load(kb, "还款方式 retry payments"), budget)
+    made = summary(build_context.load(kb, "还款方式 retry payments"), budget)
     text = made.translate("en")
     assert tokens(text + "\n") <= budget
     assert "D001" in text

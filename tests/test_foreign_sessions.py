@@ -9,14 +9,14 @@ import pytest
 from talk import EN, ZH
 from timing import within
 
+from kb.capture.extract import candidates
+from kb.capture.form_choice import form_of
 from kb.errors import BadInput
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.session import pruning
-from kb.knowledge.session.chosen import form_of
-from kb.sessions.calls import History, history
-from kb.sessions.dcp import Dcp
-from kb.sessions.extract import candidates
-from kb.sessions.foreign import in_lines
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions import prune_transcript
+from kb.sessions.adapters import in_lines
+from kb.sessions.dcp_settings import Dcp
+from kb.sessions.tool_calls import History, history
 from kb.sessions.transcript import DELEGATED, HUMAN, META, SUMMARY, Transcript, asked, read
 from kb.sessions.usage import usage_in
 
@@ -362,10 +362,10 @@ def test_messages_that_are_one_value_are_counted_like_lines() -> None:
 def test_pruning_is_planned_and_no_copy_is_written(name: str, tmp_path: Path) -> None:
     path = tmp_path / "session"
     path.write_bytes(SESSIONS[name])
-    made = pruning.prune(str(path), Dcp(), pruning.Wanted())
+    made = prune_transcript.prune(str(path), Dcp(), prune_transcript.Wanted())
     assert made.report
     with pytest.raises(BadInput):
-        pruning.write_copy(str(path), str(tmp_path / "copy"), Dcp(), pruning.Wanted())
+        prune_transcript.write_copy(str(path), str(tmp_path / "copy"), Dcp(), prune_transcript.Wanted())
     assert os.listdir(tmp_path) == ["session"]
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sessions import Session
 
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions.form_lint import SECTIONS, troubles
 from kb.sessions.forms import whole
-from kb.sessions.lint import SECTIONS, troubles
-from kb.sessions.render import BadTemplate, rendered
-from kb.text import count, has_cjk
+from kb.sessions.template_render import BadTemplate, rendered
+from kb.text.segment import count, has_cjk
 
 SEED = """## 🔸 缩形态上下文
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kb
-from kb.candidate import candidates
-from kb.record import Candidate, Evidence, Record, Similar, Verdict
+from kb.records.candidate import candidates
+from kb.records.model import Candidate, Evidence, Record, Similar, Verdict
 from kb.sessions import forms
-from kb.sessions.lint import SECTIONS, TITLES
-from kb.sessions.render import rendered
-from kb.sessions.reports import hui_output, shi_result
-from kb.sessions.story import Progress, commits, progress, task_of, where_it_stands
+from kb.sessions.archive_reports import hui_output, shi_result
+from kb.sessions.facts import Progress, commits, progress, task_of, where_it_stands
+from kb.sessions.form_lint import SECTIONS, TITLES
+from kb.sessions.template_render import rendered
 from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
-from kb.text import count
+from kb.text.segment import count
 
 TEMPLATES = Path(kb.__file__).parent / "templates"
 

@@ -13,9 +13,10 @@ from clones import decision, one
 from conftest import git
 
 from kb.errors import BadRecord
-from kb.knowledge import KnowledgeBase, fresh
-from kb.knowledge.write import publish as publishing
-from kb.markdown import read
+from kb.index import index_sync
+from kb.knowledge_base import KnowledgeBase
+from kb.records.record_file import read
+from kb.writing import publish as publishing
 
 FOLDER = "content/anchors/global"
 
@@ -148,14 +149,14 @@ def agree(root: Path, kb: KnowledgeBase) -> None:
 def test_a_switch_just_after_kb_let_go_of_gits_index_is_seen(
     two_lines: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noted = fresh.know
+    noted = index_sync.know
 
     def later(kb: KnowledgeBase, tip: str) -> None:
         git(two_lines, "switch", "-q", "side")
         noted(kb, tip)
 
     with monkeypatch.context() as patched:
-        patched.setattr(fresh, "know", later)
+        patched.setattr(index_sync, "know", later)
         one(kb, decision(1))
     agree(two_lines, kb)
 

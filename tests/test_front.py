@@ -1,4 +1,4 @@
-"""Tests of kb.front: the frontmatter is read as a mapping and edited as text."""
+"""Tests of kb.records.front_matter: the frontmatter is read as a mapping and edited as text."""
 
 import io
 import json
@@ -12,10 +12,20 @@ from hypothesis import strategies as st
 from nasty import NASTY
 from timing import within
 
-from kb import yamlfront
 from kb.errors import BadRecord
-from kb.front import MAX_BYTES, MAX_FRONT, body_start, decode, edit_front, front, front_span, key_line, scalar
-from kb.linefeeds import line_of, lines
+from kb.records import safe_yaml
+from kb.records.front_matter import (
+    MAX_BYTES,
+    MAX_FRONT,
+    body_start,
+    decode,
+    edit_front,
+    front,
+    front_span,
+    key_line,
+    scalar,
+)
+from kb.text.line_ends import line_of, lines
 
 # -- scalar ---------------------------------------------------------------------------------------
 
@@ -26,7 +36,7 @@ from kb.linefeeds import line_of, lines
         ("选用 PostgreSQL", "选用 PostgreSQL"),
         ("脱敏规则：先遮盖，再保存。", "脱敏规则：先遮盖，再保存。"),
         ("a-b_c", "a-b_c"),
-        ("src/kb/front.py", "src/kb/front.py"),
+        ("src/kb/records/front_matter.py", "src/kb/records/front_matter.py"),
         ("project/shop", "project/shop"),
         ("don't", "don't"),
         ("2026-01-02", "2026-01-02"),
@@ -184,8 +194,8 @@ def test_the_reader_without_libyaml_agrees(monkeypatch: pytest.MonkeyPatch) -> N
     text = "---\n" + "\n".join(f"k{n}: {scalar(v)}" for n, v in enumerate(["😀", "a b", ["中", "no"], {"a": 1.5}]))
     text += "\nl: |+\n  a\n\n  b\n\n# c\nf: [a, # d\n  b] # e\nm:\n  - x\n\n---\nbody"
     fast = edit_front(text, {"l": "x", "f": 1, "m": None, "k0": "y"})
-    slow = type("_Slow", (yaml.SafeLoader,), {**vars(yamlfront._Loader), "__init__": _slow_start})
-    monkeypatch.setattr(yamlfront, "_Loader", slow)
+    slow = type("_Slow", (yaml.SafeLoader,), {**vars(safe_yaml._Loader), "__init__": _slow_start})
+    monkeypatch.setattr(safe_yaml, "_Loader", slow)
     assert edit_front(text, {"l": "x", "f": 1, "m": None, "k0": "y"}) == fast
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.candidate import AREAS
 from kb.config import Config
-from kb.record import Candidate
+from kb.records.candidate import AREAS
+from kb.records.model import Candidate
 from kb.writing.gate import SelfCheck, admission, self_check
-from kb.writing.weight import matters, modules
+from kb.writing.impact_weight import matters, modules
 
 CONFIG = Config()
 PLAIN = Candidate(

@@ -12,11 +12,11 @@ from clones import FASTAPI, WHOLE, child, commits, committed, decision, one, see
 from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.knowledge.write.candidates import Deciding
-from kb.record import Candidate, Verdict
-from kb.store.git.repository import Repository
+from kb.git.repository import Repository
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Verdict
+from kb.writing.init_base import make
+from kb.writing.pipeline import Deciding
 
 RECORD = "content/anchors/global/D001-keep-gateway-deadlines-simple.md"
 
@@ -256,8 +256,8 @@ def no_signature(root: Path) -> Callable[[], object]:
 def test_what_cannot_be_written_now_is_spooled_and_lands_once(
     kb: KnowledgeBase, root: Path, trouble: Callable[[Path], Callable[[], object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.store.git.repository.PATIENCE", 0.1)
-    monkeypatch.setattr("kb.store.git.checkout.PATIENCE", 0.1)
+    monkeypatch.setattr("kb.git.repository.PATIENCE", 0.1)
+    monkeypatch.setattr("kb.git.worktree.PATIENCE", 0.1)
     one(kb, decision(0))
     over = trouble(root)
     verdict = one(kb, decision(1))
@@ -346,7 +346,7 @@ def test_a_record_that_changed_again_while_its_file_could_not_follow(kb: Knowled
 
 FULL_DISK = """
 import os, resource, signal, sys
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 from clones import decision
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 kb = KnowledgeBase(sys.argv[1], os.environ)
@@ -514,9 +514,9 @@ def test_names_with_glob_characters_are_taken_literally(kb: KnowledgeBase, root:
     (root / "a[b].md").write_text("x")
     (root / "ab.md").write_text("y")
     git(root, "add", ".")
-    from kb.store.git import checkout
+    from kb.git import worktree
 
-    assert set(checkout.staged(repository, repository.head().oid, ["a[b].md"])) == {"a[b].md"}
+    assert set(worktree.staged(repository, repository.head().oid, ["a[b].md"])) == {"a[b].md"}
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "file/.."])
@@ -577,7 +577,7 @@ def test_a_process_that_died_after_publishing_is_made_good(
     kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import os, sys\nfrom kb.knowledge import KnowledgeBase\nfrom kb.store.git.checkout import Following\n"
+        "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.git.worktree import Following\n"
         "from clones import decision\nFollowing.follow = lambda *_: os._exit(9)\n"
         "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
     )
@@ -585,7 +585,7 @@ def test_a_process_that_died_after_publishing_is_made_good(
     _, error = done.communicate()
     assert done.returncode == 9, error
     assert (root / ".git" / "index.lock").exists() and not (root / RECORD).exists()
-    monkeypatch.setattr("kb.store.git.checkout.PATIENCE", 60)
+    monkeypatch.setattr("kb.git.worktree.PATIENCE", 60)
     start = time.monotonic()
     assert one(kb, decision(1)).id == "D002"
     assert time.monotonic() - start < 30, "nobody waits for the dead"
@@ -593,7 +593,7 @@ def test_a_process_that_died_after_publishing_is_made_good(
 
 
 def test_the_lock_of_somebody_else_is_respected(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.store.git.repository.PATIENCE", 0.1)
+    monkeypatch.setattr("kb.git.repository.PATIENCE", 0.1)
     (root / ".git" / "kb-held").touch()
     (root / ".git" / "index.lock").touch()
     assert one(kb, decision(1)).spooled
@@ -615,8 +615,8 @@ def test_a_failed_commit_leaves_nothing_for_the_next(kb: KnowledgeBase, root: Pa
 HOOK = """
 import json, os, sys
 from clones import decision
-from kb.candidate import as_json
-from kb.hosts.write import written
+from kb.records.candidate import as_json
+from kb.hooks.write_hook import written
 for n in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
     written(json.dumps(as_json(decision(n))).encode(), os.environ["KB_HOME"])
 """

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from kb.errors import Busy
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.write.candidates import Deciding
-from kb.knowledge.write.group import Call, Waiting
-from kb.record import Candidate, Verdict
-from kb.store.git.repository import GivenUp, Repository, Step
+from kb.git.repository import GivenUp, Repository, Step
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Verdict
+from kb.writing.group_commit import Call, Waiting
+from kb.writing.pipeline import Deciding
 from tests.conftest import git
 
 TITLES = ("Use PostgreSQL for orders", "会话令牌放进 Redis", "Serve images from a bucket", "Retry payments three times")
@@ -84,11 +84,11 @@ def test_many_commits_are_those_that_git_makes_one_by_one(tmp_path: Path, form: 
 
 def test_one_who_waits_loads_little(root: Path) -> None:
     code = (
-        "import os, sys\nfrom kb.candidate import Candidate\nfrom kb.knowledge import KnowledgeBase\n"
-        "from kb.knowledge.write import group\n"
+        "import os, sys\nfrom kb.records.candidate import Candidate\nfrom kb.knowledge_base import KnowledgeBase\n"
+        "from kb.writing import group_commit as group\n"
         "group.Waiting.answered_meanwhile = lambda _: []\n"
         "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
-        "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.knowledge.write.candidates'))))\n"
+        "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.writing.pipeline'))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -198,7 +198,7 @@ def test_the_impatience_of_one_is_no_answer_to_another(
     kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = waiting(kb, candidate(1))
-    monkeypatch.setattr("kb.store.git.repository.QUEUE", 0.1)
+    monkeypatch.setattr("kb.git.repository.QUEUE", 0.1)
     with kb.repository.locked(), KnowledgeBase(str(root), os.environ) as mine, pytest.raises(Busy, match="is writing"):
         Deciding(mine, "", mine.root).run([candidate(0)])
     assert not theirs.was_answered()

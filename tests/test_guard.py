@@ -14,19 +14,19 @@ from command_line import run
 from conftest import git
 from timing import within
 
-from kb.decision import ASK, DENY, WARN, Decision
 from kb.errors import BadInput
-from kb.guarding.calls import touched
-from kb.guarding.risk import HIGH, LOW, Risk, covers, level
-from kb.hosts import EVENTS
-from kb.hosts.quick import says_nothing
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.guard import outside
-from kb.knowledge.guard.log import Log
-from kb.knowledge.guard.settings import settings_at
-from kb.knowledge.guard.watching import Seen, ruled
-from kb.knowledge.make import make
-from kb.record import Candidate, Verdict
+from kb.guard import outside_changes
+from kb.guard.call_paths import touched
+from kb.guard.decide import Seen, ruled
+from kb.guard.response import ASK, DENY, WARN, Decision
+from kb.guard.risk import HIGH, LOW, Risk, covers, level
+from kb.guard.risk_settings import settings_at
+from kb.hooks import EVENTS
+from kb.hooks.fast_path import says_nothing
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Verdict
+from kb.state.session_log import Log
+from kb.writing.init_base import make
 
 PATTERNS = "memory-bank/details/patterns.md"
 INDEX = "memory-bank/MEMORY.md"
@@ -108,7 +108,7 @@ def table(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
     (work.folder / "MEMORY-BANK").symlink_to("memory-bank")
     os.link(work.record, work.folder / "other.md")
     with KnowledgeBase(str(work.root), os.environ) as kb:
-        outside.look(kb, str(work.folder))
+        outside_changes.look(kb, str(work.folder))
     yield work
 
 
@@ -669,8 +669,8 @@ FORGED = r"""
     git commit -m x && kb-hook stop < p
     bash -c $'true\nkb proposal confirm'
     git commit -m "$(claude -c -p mb:write)"
-    python -c 'from kb.hosts import main; main(["user-prompt"])' < p
-    python -m kb.hosts user-prompt < p
+    python -c 'from kb.hooks import main; main(["user-prompt"])' < p
+    python -m kb.hooks user-prompt < p
     claude --resume s1 -p mb:write
     claude -c -p "mb：write"
     codex exec resume s1 'mb:no'
@@ -678,7 +678,7 @@ FORGED = r"""
     uv run kb proposal confirm
     uvx --from kb-anchors kb proposal confirm x
     python3 -c 'from kb.cli import main; main(["proposal", "confirm"])'
-    python3 -c 'from kb.knowledge import proposals as p; p.confirm(kb, p.pending(kb)[0])'
+    python3 -c 'from kb.capture import proposals as p; p.confirm(kb, p.pending(kb)[0])'
 """
 
 
@@ -788,7 +788,7 @@ def start(work: Work, word: str, **payload: Any) -> "subprocess.Popen[bytes]":
     """Start a hook that has been given its payload."""
     given = {"session_id": "s1", "cwd": str(work.folder), "hook_event_name": EVENTS[word], **payload}
     process = subprocess.Popen(
-        [sys.executable, "-c", "from kb.hosts import main; main()", word], stdin=subprocess.PIPE,
+        [sys.executable, "-c", "from kb.hooks import main; main()", word], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=work.folder,
         env={**os.environ, "KB_HOME": str(work.root), "MEMORY_BANK_GUARD_MODE": work.mode},
     )  # fmt: skip
@@ -961,7 +961,7 @@ def test_no_host_lets_its_agent_write_a_record(table: Work, host: str) -> None:
     folder = {"cwd": str(table.folder), "workspace_roots": [str(table.folder)], "session_id": "h", "sessionId": "h"}
     data = json.dumps({"hook_event_name": event, **folder, **given}).replace("RECORD", str(table.record))
     done = subprocess.run(
-        [sys.executable, "-c", "from kb.hosts import main; main()", event, "--host", host], input=data.encode(),
+        [sys.executable, "-c", "from kb.hooks import main; main()", event, "--host", host], input=data.encode(),
         capture_output=True, cwd=table.folder, check=False, env={**os.environ, "KB_HOME": str(table.root)},
     )  # fmt: skip
     said: Any = json.loads(done.stdout)

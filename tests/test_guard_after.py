@@ -12,13 +12,13 @@ import pytest
 from conftest import Clock, git
 from test_guard import ENDS, REST, add
 
-from kb import snapshot
-from kb.decision import Decision
-from kb.hosts.events import answered
-from kb.hosts.quick import says_nothing
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.guard import aside
-from kb.knowledge.make import make
+from kb.guard import set_aside
+from kb.guard.response import Decision
+from kb.hooks.events import answered
+from kb.hooks.fast_path import says_nothing
+from kb.knowledge_base import KnowledgeBase
+from kb.state import record_stamps
+from kb.writing.init_base import make
 
 WORDS = "PostgreSQL keeps the orders."
 
@@ -286,12 +286,12 @@ def test_copies_of_uncommitted_text_that_nothing_needs_go_after_ninety_days(bloc
 
 def test_what_was_kept_goes_after_ninety_days_when_more_is_kept(blocked: Agent, clock: Clock) -> None:
     with KnowledgeBase(str(blocked.folder), os.environ, clock) as kb:
-        first = aside.keep(kb, {"a.md": b"first"})
+        first = set_aside.keep(kb, {"a.md": b"first"})
         clock.seconds += 60 * 86_400
-        second = aside.keep(kb, {"a.md": b"second"})
+        second = set_aside.keep(kb, {"a.md": b"second"})
         assert kb.repository.refs("refs/kb/kept/") == [first, second]
         clock.seconds += 31 * 86_400
-        third = aside.keep(kb, {"a.md": b"third"})
+        third = set_aside.keep(kb, {"a.md": b"third"})
         assert kb.repository.refs("refs/kb/kept/") == [second, third]
 
 
@@ -467,7 +467,7 @@ def test_off_and_direct_compare_nothing(shop: Agent, tmp_path: Path) -> None:
 def test_in_a_large_base_every_file_is_looked_at_by_the_end_of_the_turn(
     blocked: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot, "MOST", 1)
+    monkeypatch.setattr(record_stamps, "MOST", 1)
     for number in range(5):
         blocked.record.with_name(f"D10{number}-more.md").write_text(blocked.text())
     git(blocked.folder, "add", ".")
@@ -493,10 +493,10 @@ def large_base(folder: Path, number: int) -> None:
     (folder / ".kb/guard").mkdir(parents=True)
     (folder / ".kb/clone").touch()
     (folder / "content").mkdir()
-    folders = {"content": snapshot.Entry(snapshot.stamp(str(folder / "content")))}
-    files = {f"content/{n}.md": snapshot.Entry(snapshot.GONE) for n in range(number)}
-    made = snapshot.Snapshot("", "", "block", "kb", folders, files)
-    Path(snapshot.file_of(str(folder))).write_bytes(snapshot.encoded(str(folder), made))
+    folders = {"content": record_stamps.Entry(record_stamps.stamp(str(folder / "content")))}
+    files = {f"content/{n}.md": record_stamps.Entry(record_stamps.GONE) for n in range(number)}
+    made = record_stamps.Snapshot("", "", "block", "kb", folders, files)
+    Path(record_stamps.file_of(str(folder))).write_bytes(record_stamps.encoded(str(folder), made))
 
 
 def test_in_a_large_base_a_call_looks_at_a_part_and_in_time_at_all(
@@ -512,27 +512,29 @@ def test_in_a_large_base_a_call_looks_at_a_part_and_in_time_at_all(
 
     monkeypatch.setattr(os, "lstat", counted)
     for _ in range(100):
-        assert snapshot.is_unchanged(str(tmp_path), "")
-    assert len(looks) == 100 * (1 + snapshot.MOST)
+        assert record_stamps.is_unchanged(str(tmp_path), "")
+    assert len(looks) == 100 * (1 + record_stamps.MOST)
     assert len(set(looks)) == 2_001, "in time every file is looked at"
 
 
-@pytest.mark.parametrize("number", [0, 1, snapshot.MOST - 1, snapshot.MOST, snapshot.MOST + 1])
+@pytest.mark.parametrize("number", [0, 1, record_stamps.MOST - 1, record_stamps.MOST, record_stamps.MOST + 1])
 def test_up_to_so_many_files_every_one_is_looked_at(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large_base(tmp_path, number)
-    assert snapshot.is_unchanged(str(tmp_path), "")
-    monkeypatch.setattr(snapshot, "_BLOCK", 1_000)
+    assert record_stamps.is_unchanged(str(tmp_path), "")
+    monkeypatch.setattr(record_stamps, "_BLOCK", 1_000)
     if number:
         (tmp_path / f"content/{number // 2}.md").symlink_to("x")
-        row = snapshot.stamp(str(tmp_path / "content"))
-        file = Path(snapshot.file_of(str(tmp_path)))
-        loaded = snapshot.load(str(tmp_path))
+        row = record_stamps.stamp(str(tmp_path / "content"))
+        file = Path(record_stamps.file_of(str(tmp_path)))
+        loaded = record_stamps.load(str(tmp_path))
         assert loaded
-        made = loaded._replace(folders={"content": snapshot.Entry(row)})
-        file.write_bytes(snapshot.encoded(str(tmp_path), made))
-        assert any(not snapshot.is_unchanged(str(tmp_path), "") for _ in range(1 if number <= snapshot.MOST else 100))
+        made = loaded._replace(folders={"content": record_stamps.Entry(row)})
+        file.write_bytes(record_stamps.encoded(str(tmp_path), made))
+        assert any(
+            not record_stamps.is_unchanged(str(tmp_path), "") for _ in range(1 if number <= record_stamps.MOST else 100)
+        )
 
 
 def test_the_cost_of_a_look_does_not_grow_with_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -543,17 +545,17 @@ def test_the_cost_of_a_look_does_not_grow_with_the_records(tmp_path: Path, monke
     monkeypatch.setattr(os, "read", lambda *given: read.append(real_read(*given)) or read[-1])
     monkeypatch.setattr(os, "pread", lambda *given: read.append(real_part(*given)) or read[-1])
     for _ in range(10):
-        assert snapshot.is_unchanged(str(tmp_path), "")
-    assert 0 < sum(map(len, read)) < 10 * 300_000 < 10 * os.path.getsize(snapshot.file_of(str(tmp_path)))
+        assert record_stamps.is_unchanged(str(tmp_path), "")
+    assert 0 < sum(map(len, read)) < 10 * 300_000 < 10 * os.path.getsize(record_stamps.file_of(str(tmp_path)))
 
 
 def test_a_snapshot_of_another_clone_is_not_believed(blocked: Agent) -> None:
-    file = Path(snapshot.file_of(str(blocked.folder)))
+    file = Path(record_stamps.file_of(str(blocked.folder)))
     file.write_bytes(b"1" + file.read_bytes())
-    assert snapshot.load(str(blocked.folder)) is None
-    assert not snapshot.is_unchanged(str(blocked.folder), str(blocked.folder))
+    assert record_stamps.load(str(blocked.folder)) is None
+    assert not record_stamps.is_unchanged(str(blocked.folder), str(blocked.folder))
     blocked.does("true")
-    assert snapshot.is_unchanged(str(blocked.folder), str(blocked.folder))
+    assert record_stamps.is_unchanged(str(blocked.folder), str(blocked.folder))
 
 
 def test_a_look_that_fails_stops_nobody_and_is_kept_for_doctor(blocked: Agent) -> None:

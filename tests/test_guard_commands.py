@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bench.guard import World, commands, counted
-from kb.hosts import EVENTS
-from kb.hosts.events import answered
-from kb.hosts.quick import says_nothing
+from kb.hooks import EVENTS
+from kb.hooks.events import answered
+from kb.hooks.fast_path import says_nothing
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 from conftest import git
 from test_guard_after import REPLACE, Agent, agent_in, shop
 
-from kb.checking.staged import staged
-from kb.decision import DENY, Decision
-from kb.knowledge import KnowledgeBase
+from kb.checks.staged_changes import staged
+from kb.guard.response import DENY, Decision
+from kb.knowledge_base import KnowledgeBase
 
 __all__ = ["shop"]
 NEW = "content/anchors/global/D009-x.md"

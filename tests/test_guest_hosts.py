@@ -9,10 +9,10 @@ import pytest
 from talk import EN, transcript
 from test_hosts import run
 
-from kb import hosts, settingsfile
-from kb.hosts import copilot, cursor, install
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.session.keeping import save
+from kb import hooks
+from kb.capture.save_session import save
+from kb.hooks import copilot, cursor, install, settings_file
+from kb.knowledge_base import KnowledgeBase
 
 SESSION = "s-1"
 QUESTION = "Do API responses have to go through the Sanitizer?"
@@ -57,7 +57,7 @@ def test_claudes_hooks_answer_in_copilot_where_it_has_none_of_its_own(in_copilot
 @pytest.mark.parametrize("place", ["user", "project"])
 def test_where_copilot_has_hooks_of_kbs_they_alone_answer(in_copilot: Path, place: str) -> None:
     path = copilot.settings_file(str(in_copilot) if place == "project" else "", os.environ)
-    settingsfile.apply(install.installation(copilot, path, "kb-hook", os.environ), os.environ)
+    settings_file.apply(install.installation(copilot, path, "kb-hook", os.environ), os.environ)
     done = run("claude", "UserPromptSubmit", payload("UserPromptSubmit", in_copilot, prompt=QUESTION))
     assert (done.code, done.out) == (0, "")
     about = {"sessionId": SESSION, "timestamp": 1, "cwd": str(in_copilot), "prompt": QUESTION}
@@ -66,7 +66,7 @@ def test_where_copilot_has_hooks_of_kbs_they_alone_answer(in_copilot: Path, plac
 
 def test_a_claude_code_inside_of_copilot_is_claude_code(in_copilot: Path) -> None:
     path = copilot.settings_file("", os.environ)
-    settingsfile.apply(install.installation(copilot, path, "kb-hook", os.environ), os.environ)
+    settings_file.apply(install.installation(copilot, path, "kb-hook", os.environ), os.environ)
     about = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": str(in_copilot), "prompt": QUESTION,
              "transcript_path": "", "permission_mode": "default"}  # fmt: skip
     assert "D001" in context(run("claude", "UserPromptSubmit", json.dumps(about).encode()).out)
@@ -80,10 +80,10 @@ def test_a_record_is_kept_from_copilots_edits_under_claudes_names(in_copilot: Pa
 
 
 def test_a_failure_of_kbs_denies_nothing_in_copilot(in_copilot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kb.hosts import events
+    from kb.hooks import events
 
     monkeypatch.setitem(events.HANDLERS, "PreToolUse", lambda kb, payload: 1 / 0)  # type: ignore[arg-type]
-    monkeypatch.setattr(hosts, "says_nothing", lambda *_: False)
+    monkeypatch.setattr(hooks, "says_nothing", lambda *_: False)
     about = payload("PreToolUse", in_copilot, tool_name="Edit", tool_input={"path": "a.py"})
     done = run("claude", "PreToolUse", about)
     assert (done.code, done.out) == (0, "") and "division by zero" in done.error
@@ -119,6 +119,6 @@ def test_cursor_asks_its_own_hooks_only(work: Path) -> None:
                         "cursor_version": "3.9.16", "workspace_roots": [str(work)]}).encode()  # fmt: skip
     assert "Knowledge base" in context(run("claude", "SessionStart", about).out)
     path = cursor.settings_file("", os.environ)
-    settingsfile.apply(install.installation(cursor, path, "kb-hook", os.environ), os.environ)
+    settings_file.apply(install.installation(cursor, path, "kb-hook", os.environ), os.environ)
     assert run("claude", "SessionStart", about).out == ""
     assert "Knowledge base" in run("cursor", "sessionStart", about).out

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.config import Config
-from kb.kinds import KINDS
-from kb.reading.hints import Hint, moments, prompt_hint, spawn, start_context, t1, t2
-from kb.reading.quoting import concludes
-from kb.record import Record, Section
-from kb.text import tokens
+from kb.context.hints import Hint, moments, prompt_hint, spawn, start_context, t1, t2
+from kb.records.kinds import KINDS
+from kb.records.model import Record, Section
+from kb.safety.quoting import concludes
+from kb.text.segment import tokens
 
 ZH = Config(language="zh")
 EN = Config(language="en")

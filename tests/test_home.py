@@ -7,7 +7,7 @@ import pytest
 from command_line import run
 from test_hooks import Host
 
-from kb.home import found, passed_over
+from kb.paths import found, passed_over
 
 SOMEBODY = 54_321
 

@@ -17,10 +17,11 @@ from hostanswers import ANSWERS, CODES, HOSTS, faults, payloads
 from talk import EN, ZH, add, transcript
 from test_hosts import World, module, run, stands
 
-from kb import hosts
-from kb.hosts import deadline, events
-from kb.knowledge import KnowledgeBase, failures
-from kb.knowledge.session import transcripts
+from kb import hooks
+from kb.hooks import deadline, events
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions import transcript_files
+from kb.state import hook_failures
 
 CROWD = str(Path(__file__).parent / "hookcrowd.py")
 
@@ -59,7 +60,7 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
         done = world.sent(host, event)
         assert time.monotonic() - began < 10
     assert stands(host, event, done) and "not done within 0.16 s" in done.error
-    (row,) = failures.remembered(str(world.root))
+    (row,) = hook_failures.remembered(str(world.root))
     assert row.event == "Stop" and row.error.startswith("Late")
     assert records(world.root), "what the session decided is not lost"
 
@@ -76,7 +77,7 @@ def test_every_own_limit_is_below_that_of_the_host(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("host", ["claude", "copilot"])
 def test_a_hook_that_waits_for_somebody_is_ended_in_time(world: World, tmp_path: Path, host: str) -> None:
     code = (  # without the alarm: what is left is the last resort
-        "import sys; from kb import hosts; from kb.hosts import claude, copilot, events\n"
+        "import sys; from kb import hooks as hosts; from kb.hooks import claude, copilot, events\n"
         "claude.TIMEOUTS['PreToolUse'] = copilot.TIMEOUTS['preToolUse'] = 0.5\n"
         "import sqlite3, signal; signal.signal = lambda *_: None; signal.setitimer = lambda *_: None\n"
         "def wait(kb, payload): sqlite3.connect(sys.argv.pop(), timeout=20).execute('BEGIN EXCLUSIVE')\n"
@@ -111,7 +112,7 @@ def test_many_hooks_at_once(world: World, event: str, host: str, sessions: int) 
         rows.append(json.dumps(payload).encode())
     done = subprocess.run([sys.executable, CROWD, name, host], input=b"\n".join(rows), capture_output=True, check=True)
     assert json.loads(done.stdout) == [0] * HOOKS, done.stderr.decode()[-2000:]
-    assert failures.remembered(str(world.root)) == [] and git(world.root, "status", "--porcelain") == ""
+    assert hook_failures.remembered(str(world.root)) == [] and git(world.root, "status", "--porcelain") == ""
     with KnowledgeBase(str(world.root), os.environ) as kb:
         assert len(kb.state.spooled()) == (HOOKS if event == "SessionEnd" else 0)
         assert [record.occurrences for record in kb.records()] == ([] if event == "SessionEnd" else [1])
@@ -257,9 +258,9 @@ def test_a_transcript_that_vanishes_between_two_looks(world: World, host: str, b
         os.mkfifo(path)
     elif becomes == "binary":
         path.write_bytes(os.urandom(9000))
-    from kb.knowledge.session import keeping
+    from kb.capture import save_session
 
-    for place in (transcripts, keeping):
+    for place in (transcript_files, save_session):
         monkeypatch.setattr(place, "has_words", lambda path: True)
     for event in ANSWERS[host]:
         assert stands(host, event, done := world.sent(host, event)), (event, done)
@@ -269,7 +270,7 @@ def test_a_transcript_that_vanishes_between_two_looks(world: World, host: str, b
 def test_an_answer_is_utf_8_whatever_the_locale(world: World, host: str) -> None:
     world.sent("claude", "PreCompact")
     given = {"session_id": "s", "cwd": world.values["CWD"], "prompt": "后端框架应该用 FastAPI 还是 Flask？\ud800"}
-    command = [sys.executable, "-c", "from kb.hosts import main; main()", "user-prompt", "--host", host]
+    command = [sys.executable, "-c", "from kb.hooks import main; main()", "user-prompt", "--host", host]
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(command, input=json.dumps(given).encode(), env=environment, capture_output=True, check=True)
     assert "后端统一使用" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"], done.stderr
@@ -279,4 +280,4 @@ def test_a_payload_without_end_and_one_of_nothing(world: World) -> None:
     for host in HOSTS:
         for data in (b"", b" " * 10_000, b'{"a": "' + b"x" * 33_000_000):
             assert stands(host, own(host, "PreToolUse"), run(host, "pre-tool", data)), host
-    assert hosts.MAX_PAYLOAD < 33_000_000
+    assert hooks.MAX_PAYLOAD < 33_000_000

@@ -16,12 +16,13 @@ import pytest
 from conftest import git
 from talk import EN, PASSING, ZH, add, called, said, transcript
 
-from kb import hosts
-from kb.decision import Decision
-from kb.hosts import claude, events
-from kb.knowledge import KnowledgeBase, failures
-from kb.knowledge.session import keeping
-from kb.text import tokens
+from kb import hooks
+from kb.capture import save_session
+from kb.guard.response import Decision
+from kb.hooks import claude, events
+from kb.knowledge_base import KnowledgeBase
+from kb.state import hook_failures
+from kb.text.segment import tokens
 
 EVENTS = {
     "session-start": "SessionStart", "user-prompt": "UserPromptSubmit", "pre-compact": "PreCompact", "stop": "Stop",
@@ -58,7 +59,7 @@ class Host:
 
     def process(self, word: str) -> "subprocess.Popen[bytes]":
         """Start a hook that waits for its payload."""
-        code = "from kb.hosts import main; main()"
+        code = "from kb.hooks import main; main()"
         return subprocess.Popen(
             [sys.executable, "-c", code, word], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, "KB_HOME": str(self.root)}, cwd=self.folder,
@@ -78,7 +79,7 @@ class Host:
             patch.chdir(self.folder)
             for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
                 patch.setattr(sys, name, stream)
-            hosts.main([word])
+            hooks.main([word])
         out, error = map(self._written, streams[1:])
         return Answer(int(left.value.code or 0), json.loads(out) if out.strip() else {}, error)
 
@@ -295,7 +296,7 @@ def test_a_sub_agent_whose_session_has_ended_opens_it_no_more(host: Host, tmp_pa
     host.send("session-end", "s1", main)
     add(agent, EN)
     with host.kb() as kb:
-        keeping.save(kb, agent, session="s1", agent="a1", archive=False)
+        save_session.save(kb, agent, session="s1", agent="a1", archive=False)
         assert len(kb.records()) == 2
     assert not (host.root / ".kb" / "active" / "s1").exists()
 
@@ -343,16 +344,16 @@ def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, ki
 
 def test_a_transcript_that_cannot_be_read_is_remembered(host: Host, tmp_path: Path) -> None:
     assert host.send("pre-compact", "s1", str(tmp_path / "none.jsonl")).code == 0
-    (row,) = failures.remembered(str(host.root))
+    (row,) = hook_failures.remembered(str(host.root))
     assert row.event == "PreCompact" and "none.jsonl" in row.error and row.by_host
     (tmp_path / "a-folder").mkdir()
     assert host.send("pre-compact", "s1", str(tmp_path / "a-folder")).code == 0
-    assert [row.by_host for row in failures.remembered(str(host.root))] == [True, False]
+    assert [row.by_host for row in hook_failures.remembered(str(host.root))] == [True, False]
 
 
 def test_a_call_that_goes_well_ends_the_failures_of_its_event(host: Host, tmp_path: Path) -> None:
     def open_ones() -> list[str]:
-        return [row.event for row in failures.remembered(str(host.root)) if not row.over]
+        return [row.event for row in hook_failures.remembered(str(host.root)) if not row.over]
 
     host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
     events.remember_failure(str(host.root), "Stop", ValueError("x"))
@@ -362,9 +363,9 @@ def test_a_call_that_goes_well_ends_the_failures_of_its_event(host: Host, tmp_pa
     assert open_ones() == ["Stop"]
     host.send("stop", "s1", transcript(tmp_path / "u.jsonl", "好的。"))
     assert open_ones() == []
-    before = (host.root / ".kb" / failures.FILE).read_bytes()
+    before = (host.root / ".kb" / hook_failures.FILE).read_bytes()
     host.send("stop", "s1", transcript(tmp_path / "u.jsonl", "好的。"))
-    assert (host.root / ".kb" / failures.FILE).read_bytes() == before, "the time of the first good call stays"
+    assert (host.root / ".kb" / hook_failures.FILE).read_bytes() == before, "the time of the first good call stays"
     host.send("pre-compact", "s1", str(tmp_path / "none.jsonl"))
     assert open_ones() == ["PreCompact"], "what is over is not what fails now"
 
@@ -377,7 +378,7 @@ def test_what_could_not_land_at_a_start_is_no_call_that_went_well(host: Host, tm
     assert told.code == 0 and "kept" in told.message and "kb doctor" in told.message
     for _ in range(2):
         assert host.send("session-start", "s2", source="startup").code == 0
-    rows = failures.remembered(str(host.root))
+    rows = hook_failures.remembered(str(host.root))
     assert [(row.event, row.over) for row in rows] == [("Stop", "")] and host.kb().state.spooled()
     (tmp_path / "lost").rename(lost)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
@@ -394,7 +395,7 @@ def test_broken_settings_lose_nothing(host: Host, tmp_path: Path, word: str) -> 
         assert host.send(word, "s1", "" if more else path, **more).code == 1
     (host.root / "kb.toml").write_bytes(good)
     assert "[D001]" in host.send("session-start", "s2", source="startup").message
-    assert [row.event for row in failures.remembered(str(host.root))] == [EVENTS[word]] * 2
+    assert [row.event for row in hook_failures.remembered(str(host.root))] == [EVENTS[word]] * 2
     assert len(host.kb().records()) == 1
 
 
@@ -474,22 +475,22 @@ def test_the_host_gets_only_what_it_takes(event: str) -> None:
 def test_failures_are_kept_in_a_ring(root: Path) -> None:
     for number in range(60):
         events.remember_failure(str(root), "Stop", ValueError(f"{number} 错误"))
-    rows = failures.remembered(str(root))
+    rows = hook_failures.remembered(str(root))
     assert len(rows) == 50 and (rows[0].error, rows[-1].error) == ("ValueError: 10 错误", "ValueError: 59 错误")
-    path = root / ".kb" / failures.FILE
+    path = root / ".kb" / hook_failures.FILE
     path.write_bytes(b"\xff not json\n[]\n7\n" + path.read_bytes())
-    assert failures.remembered(str(root)) == rows, "a damaged line hides no other"
+    assert hook_failures.remembered(str(root)) == rows, "a damaged line hides no other"
     events.remember_failure(str(root), "Stop", ValueError("a \udfff half"))
-    assert failures.remembered(str(root))[-1].error == "ValueError: a ? half"
+    assert hook_failures.remembered(str(root))[-1].error == "ValueError: a ? half"
 
 
 def test_a_failure_that_cannot_be_kept_stops_nothing(root: Path) -> None:
     shutil.rmtree(root / ".kb", ignore_errors=True)
     (root / ".kb").write_text("in the way")
     events.remember_failure(str(root), "Stop", ValueError("x"))
-    failures.overcome(str(root), os.environ, "Stop", 0.0)
-    failures.forget(str(root))
-    assert failures.remembered(str(root)) == [] and (root / ".kb").read_text() == "in the way"
+    hook_failures.overcome(str(root), os.environ, "Stop", 0.0)
+    hook_failures.forget(str(root))
+    assert hook_failures.remembered(str(root)) == [] and (root / ".kb").read_text() == "in the way"
 
 
 @pytest.mark.parametrize(
@@ -497,7 +498,7 @@ def test_a_failure_that_cannot_be_kept_stops_nothing(root: Path) -> None:
 )
 def test_a_host_that_is_not_known_is_named(words: list[str], code: int, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from kb.hosts import main; main()", "stop", *words],
+        [sys.executable, "-c", "from kb.hooks import main; main()", "stop", *words],
         input=b"{}", cwd=tmp_path, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == code
@@ -510,7 +511,7 @@ def test_a_damaged_index_stops_no_event(host: Host, tmp_path: Path) -> None:
     data = index.read_bytes()
     index.write_bytes(data[:4096] + b"\xaa" * (len(data) - 4096))
     assert "D001" in host.send("user-prompt", "s2", prompt="后端框架应该用 FastAPI 还是 Flask？").context
-    assert failures.remembered(str(host.root)) == []
+    assert hook_failures.remembered(str(host.root)) == []
 
 
 def test_a_record_that_git_passes_over_is_answered_as_it_is_now(host: Host, tmp_path: Path) -> None:
@@ -547,5 +548,5 @@ class _Endless(io.RawIOBase):
 def test_write_reads_no_more_than_it_takes(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(_Endless())))
     with pytest.raises(SystemExit) as left:
-        hosts.main(["write"])
+        hooks.main(["write"])
     assert left.value.code == 1

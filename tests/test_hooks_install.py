@@ -13,9 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import jsontext, settingsfile
 from kb.errors import BadInput, UnknownId
-from kb.hosts import EVENTS, claude, install
+from kb.hooks import EVENTS, claude, install, json_edit, settings_file
 
 PROGRAM = "/opt/my tools/bin/kb-hook"
 
@@ -65,17 +64,17 @@ def written(path: Path, text: str | None) -> bytes | None:
     return text.encode()
 
 
-def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> settingsfile.Change:
+def install_hooks(path: Path, environment: dict[str, str], program: str = PROGRAM) -> settings_file.Change:
     change = install.installation(claude, str(path), program, environment)
     if change.is_one:
-        settingsfile.apply(change, environment)
+        settings_file.apply(change, environment)
     return change
 
 
-def remove_hooks(path: Path, environment: dict[str, str]) -> settingsfile.Change:
+def remove_hooks(path: Path, environment: dict[str, str]) -> settings_file.Change:
     change = install.removal(claude, str(path), environment)
     if change.is_one:
-        settingsfile.apply(change, environment)
+        settings_file.apply(change, environment)
     return change
 
 
@@ -117,9 +116,9 @@ def test_uninstall_after_a_change_takes_out_kb_only(path: Path, environment: dic
     written(path, TEXTS[name])
     install_hooks(path, environment)
     text = path.read_bytes().decode()
-    root = jsontext.top(text.removeprefix("\ufeff"))
+    root = json_edit.top(text.removeprefix("\ufeff"))
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    changed = jsontext.added(text.removeprefix("\ufeff"), root, ["新", {"a": None}], "added")
+    changed = json_edit.added(text.removeprefix("\ufeff"), root, ["新", {"a": None}], "added")
     path.write_bytes((mark + changed).encode())
     remove_hooks(path, environment)
     left = json.loads(path.read_bytes().decode("utf-8-sig"))
@@ -187,7 +186,7 @@ def test_what_cannot_be_put_in_place_leaves_nothing_behind(path: Path, environme
     change = install.installation(claude, str(path), PROGRAM, environment)
     (path / "in the way").mkdir(parents=True)
     with pytest.raises(OSError):
-        settingsfile.apply(change, environment)
+        settings_file.apply(change, environment)
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -222,7 +221,7 @@ def test_settings_stand_where_the_host_looks(tmp_path: Path) -> None:
     assert claude.settings_file("/p", {"HOME": "/h"}) == "/p/.claude/settings.json"
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)
-    assert settingsfile.project_around(str(tmp_path / "a" / "b")) == str(tmp_path)
+    assert settings_file.project_around(str(tmp_path / "a" / "b")) == str(tmp_path)
 
 
 # -- JSON as text ----------------------------------------------------------------------------------

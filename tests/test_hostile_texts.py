@@ -17,11 +17,11 @@ from conftest import git
 from test_told_clean import record
 from timing import slowness
 
-from kb.knowledge import KnowledgeBase
-from kb.mcp import calls
-from kb.merging.record import merged
+from kb.knowledge_base import KnowledgeBase
+from kb.mcp import tool_functions
+from kb.merge.merge_record import merged
 
-HOOK = [sys.executable, "-c", "from kb.hosts import main; main()"]
+HOOK = [sys.executable, "-c", "from kb.hooks import main; main()"]
 LENGTH = 300_000
 """Bytes of the text of all kinds: it may take its part of the time that a megabyte may."""
 _RNG = random.Random(11)
@@ -89,7 +89,7 @@ def written(root: Path, text: str) -> Callable[[], object]:
 def written_by_an_agent(root: Path, text: str) -> Callable[[], object]:
     def call() -> None:
         with KnowledgeBase(str(root), os.environ) as kb:
-            calls.write(kb, str(root), {"candidates": [candidate(text)]})
+            tool_functions.write(kb, str(root), {"candidates": [candidate(text)]})
 
     return call
 

@@ -15,10 +15,10 @@ import pytest
 from hostanswers import ANSWERS, CODES, HOSTS, MUST_ANSWER, faults, payloads, seen
 from talk import EN, transcript
 
-from kb import hosts
-from kb.decision import STRICTER, Decision
-from kb.knowledge import failures
-from kb.knowledge.session.keeping import save
+from kb import hooks
+from kb.capture.save_session import save
+from kb.guard.response import STRICTER, Decision
+from kb.state import hook_failures
 
 ALL = [(host, event) for host in HOSTS for event in ANSWERS[host]]
 
@@ -37,7 +37,7 @@ def run(host: str, event: str, data: bytes) -> Printed:
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as left:
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
             patch.setattr(sys, name, stream)
-        hosts.main([event, "--host", host])
+        hooks.main([event, "--host", host])
     for stream in streams[1:]:
         stream.flush()
         stream.seek(0)
@@ -59,7 +59,7 @@ class World(NamedTuple):
 @pytest.fixture(scope="module")
 def used(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
     """A knowledge base with a decision in it, made once."""
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
     folder = tmp_path_factory.mktemp("hosts")
     root, work = folder / "kb", folder / "work"
@@ -101,7 +101,7 @@ def test_every_event_is_answered_in_the_words_of_its_host(world: World, host: st
     for event in ANSWERS[host]:
         done = world.sent(host, event)
         assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), event
-    assert failures.remembered(str(world.root)) == []
+    assert hook_failures.remembered(str(world.root)) == []
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -234,15 +234,15 @@ def test_values_of_another_type_stop_nothing(world: World, host: str) -> None:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_hook_that_breaks_still_answers(world: World, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kb.hosts import events
+    from kb.hooks import events
 
     monkeypatch.setitem(events.HANDLERS, "PreToolUse", lambda kb, payload: 1 / 0)  # type: ignore[arg-type]
-    monkeypatch.setattr(hosts, "says_nothing", lambda *_: False)
+    monkeypatch.setattr(hooks, "says_nothing", lambda *_: False)
     event = next(own for own, ours in module(host).EVENTS.items() if ours == "PreToolUse")
     done = world.sent(host, event)
     assert stands(host, event, done) and "division by zero" in done.error
     assert done.code == (0 if host in ("copilot", "cursor") else 1)
-    (row,) = failures.remembered(str(world.root))
+    (row,) = hook_failures.remembered(str(world.root))
     assert row.event == "PreToolUse" and "ZeroDivisionError" in row.error
 
 
@@ -287,7 +287,7 @@ def test_what_running_hosts_sent_is_answered_in_their_words(world: World, monkey
         done = run(host, event, json.dumps(about).encode())
         monkeypatch.delenv("COPILOT_CLI", raising=False)
         assert (done.code, done.error, faults(host, event, done.out)) == (0, "", []), row["what"]
-    assert failures.remembered(str(world.root)) == []
+    assert hook_failures.remembered(str(world.root)) == []
     quiet = {("gemini", "PreCompress"), ("copilot", "agentStop"), ("gemini", "BeforeAgent")}
     for row in seen(**world.values):
         if (row["host"], row["event"]) in quiet:

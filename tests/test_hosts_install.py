@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kb import jsontext, settingsfile
 from kb.cli.hooks import command
 from kb.errors import BadInput, UnknownId
-from kb.hosts import EVENTS, claude, gemini, install, orchestrator, plugin
+from kb.hooks import EVENTS, claude, gemini, install, json_edit, orchestrator, plugin, settings_file
 
 HOSTS = ("codex", "gemini", "copilot", "cursor")
 PROGRAM = "/opt/my tools/kb-hook"
@@ -42,17 +41,17 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
 
 
-def there(host: str, path: str, environment: dict[str, str], *events: str) -> settingsfile.Change:
+def there(host: str, path: str, environment: dict[str, str], *events: str) -> settings_file.Change:
     change = install.installation(module(host), path, PROGRAM, environment, events)
     if change.is_one:
-        settingsfile.apply(change, environment)
+        settings_file.apply(change, environment)
     return change
 
 
-def back(host: str, path: str, environment: dict[str, str]) -> settingsfile.Change:
+def back(host: str, path: str, environment: dict[str, str]) -> settings_file.Change:
     change = install.removal(module(host), path, environment)
     if change.is_one:
-        settingsfile.apply(change, environment)
+        settings_file.apply(change, environment)
     return change
 
 
@@ -121,7 +120,7 @@ def test_comments_stay_where_they_are(environment: dict[str, str], tmp_path: Pat
     path.write_text(text + "\n// the last word\n")
     back("gemini", str(path), environment)
     left = path.read_text()
-    assert json.loads(jsontext.bare(left)) == json.loads(jsontext.bare(COMMENTED))
+    assert json.loads(json_edit.bare(left)) == json.loads(json_edit.bare(COMMENTED))
     assert all(comment in left for comment in (*COMMENTS, "// the last word"))
 
 
@@ -141,7 +140,7 @@ def test_who_reads_no_comments_gets_none(host: str, environment: dict[str, str],
      ('["// no", 2]', 1, '["// no"]')],
 )  # fmt: skip
 def test_what_goes_leaves_the_comments_of_others(text: str, number: int, left: str) -> None:
-    assert jsontext.without(text, 0, number) == left
+    assert json_edit.without(text, 0, number) == left
 
 
 def test_codex_switched_off_is_told(environment: dict[str, str], tmp_path: Path) -> None:
@@ -204,18 +203,18 @@ def test_orchestrators_are_told_to_ask_first_and_forget_it_again(
         path.parent.mkdir(parents=True)
         path.write_text(text)
     for _ in range(2):
-        settingsfile.apply(orchestrator.installation(str(path), ("sisyphus", "atlas"), "en", environment), environment)
+        settings_file.apply(orchestrator.installation(str(path), ("sisyphus", "atlas"), "en", environment), environment)
     assert orchestrator.amended(str(path)) == ("sisyphus", "atlas")
-    agents = json.loads(jsontext.bare(path.read_text()))["agents"]
+    agents = json.loads(json_edit.bare(path.read_text()))["agents"]
     told = agents["sisyphus"]["prompt_append"]
     assert told.count("AMENDMENT to Phase 0: insert Step 0") == 1 and ("Be brief." in told) == (text == AGENTS)
     assert "user_question" in agents["atlas"]["prompt_append"] and "Opt-out" in told
     if text == AGENTS:
         path.write_text(path.read_text() + "// later\n")
-        settingsfile.apply(orchestrator.removal(str(path), environment), environment)
+        settings_file.apply(orchestrator.removal(str(path), environment), environment)
         assert path.read_text() == AGENTS + "// later\n"
     else:
-        settingsfile.apply(orchestrator.removal(str(path), environment), environment)
+        settings_file.apply(orchestrator.removal(str(path), environment), environment)
         assert (path.read_text() if path.exists() else None) == text
     assert not orchestrator.removal(str(path), environment).is_one
 
@@ -282,14 +281,14 @@ def test_folders_of_others_and_folders_in_use_stay(environment: dict[str, str], 
 
 
 def test_hooks_and_server_in_one_file_leave_no_folder(environment: dict[str, str]) -> None:
-    from kb.mcp import install as mcp
+    from kb.hooks import mcp_install as mcp
 
     client, path = mcp.client_named("gemini"), module("gemini").settings_file("", environment)
     there("gemini", path, environment)
-    settingsfile.apply(mcp.installation(client, path, ["kb", "mcp"], environment), environment)
+    settings_file.apply(mcp.installation(client, path, ["kb", "mcp"], environment), environment)
     back("gemini", path, environment)
     assert Path(path).exists()
-    settingsfile.apply(mcp.removal(client, path, environment), environment)
+    settings_file.apply(mcp.removal(client, path, environment), environment)
     left = Path(path)
     assert left.read_text().split() in (["{}"], ["{", "}"]) if left.exists() else not left.parent.exists()
 

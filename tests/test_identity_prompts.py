@@ -2,8 +2,8 @@
 
 import pytest
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 ASKED = [
     "who am I?", "what do you know about me?", "what are my preferences?", "Do you remember my preferences?",

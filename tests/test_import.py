@@ -10,8 +10,8 @@ from clones import texts_below
 from command_line import run
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Record, Section, Status
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section, Status
 
 
 def nygard(number: int, title: str, status: str = "Accepted", decision: str = "We will do so.") -> str:

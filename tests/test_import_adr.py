@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.errors import BadRecord
-from kb.exchange.adr import because, read_adr
-from kb.exchange.adrfields import read_date, read_status, section_meant, title_and_number
-from kb.exchange.adrlinks import Link, links_in_front, links_in_text
-from kb.exchange.adrset import resolve
-from kb.markdown import read, render
-from kb.record import Section, Status
+from kb.importers.adr import because, read_adr
+from kb.importers.adr_fields import read_date, read_status, section_meant, title_and_number
+from kb.importers.adr_links import Link, links_in_front, links_in_text
+from kb.importers.adr_set import resolve
+from kb.records.model import Section, Status
+from kb.records.record_file import read, render
 
 ADR_TOOLS = """# 4. DNS for hosts
 

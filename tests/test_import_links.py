@@ -8,8 +8,8 @@ import pytest
 from command_line import run
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Record, Section, Status
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section, Status
 
 
 def adr(number: int, title: str, words: str, status: str = "Accepted") -> str:

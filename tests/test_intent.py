@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.reading.intent import GENERAL, IDENTITY, STRATEGIES, is_about_the_asker, understood
+from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, is_about_the_asker, understood
 
 HERE = Path(__file__).parent
 LABELLED = [tuple(row.split("\t")) for row in (HERE / "intents.tsv").read_text(encoding="utf-8").splitlines()]

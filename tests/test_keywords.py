@@ -7,9 +7,9 @@ from command_line import run
 from conftest import git
 
 from kb.errors import BadInput
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.keywords import keywords, load
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
+from kb.writing.keywords import keywords, load
 
 
 def test_words_that_are_loaded_find_what_says_it_otherwise(kb: KnowledgeBase, root: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from talk import EN, ZH, said
 from test_proposals import Talk
 
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 from kb.sessions.transcript import add_answer, read
 
 MODEL = """

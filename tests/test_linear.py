@@ -4,17 +4,17 @@ import pumps
 import pytest
 
 BOUNDED = {
-    "kb.citations._BEHIND_TARGET": "run on the 1000 characters behind a link's destination",
-    "kb.citations._BEHIND_DEFINITION": "run on the 1000 characters behind a destination",
-    "kb.citations._RECORD_FILE": "run on the path of a link, 1000 characters at most",
-    "kb.orders._IMPERATIVE": "run on the 240 characters before an order",
-    "kb.orders._ACTING": "run on the 240 characters before an order",
-    "kb.exchange.layout._ARCHIVE": "run on names of files",
-    "kb.exchange.adr._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
-    "kb.front._COMMENT": "matched once behind the colon of a row, and once behind its value",
-    "kb.jsontext._REST_OF_LINE": "matched once behind a value",
-    "kb.guarding.shell._TOKEN": "matched where a token begins, which it takes whole",
-    "kb.guarding.shell._QUOTED": "matched where a token begins, which it takes whole",
+    "kb.records.citations._BEHIND_TARGET": "run on the 1000 characters behind a link's destination",
+    "kb.records.citations._BEHIND_DEFINITION": "run on the 1000 characters behind a destination",
+    "kb.records.citations._RECORD_FILE": "run on the path of a link, 1000 characters at most",
+    "kb.safety.injection_patterns._IMPERATIVE": "run on the 240 characters before an order",
+    "kb.safety.injection_patterns._ACTING": "run on the 240 characters before an order",
+    "kb.importers.project_layout._ARCHIVE": "run on names of files",
+    "kb.importers.adr._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
+    "kb.records.front_matter._COMMENT": "matched once behind the colon of a row, and once behind its value",
+    "kb.hooks.json_edit._REST_OF_LINE": "matched once behind a value",
+    "kb.guard.shell._TOKEN": "matched where a token begins, which it takes whole",
+    "kb.guard.shell._QUOTED": "matched where a token begins, which it takes whole",
 }
 """Pattern → why its text is short, or it is run at one place alone."""
 

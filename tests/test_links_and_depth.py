@@ -11,8 +11,8 @@ from clones import FASTAPI, one
 from command_line import run
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.store.files import within
+from kb.files import within
+from kb.knowledge_base import KnowledgeBase
 
 SECRET = "WORDS-FROM-OUTSIDE"
 DEEP = "[" * 200_000

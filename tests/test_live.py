@@ -11,11 +11,11 @@ import pytest
 from sessions import Session
 from timing import within
 
-from kb.decision import Decision
-from kb.hosts import EVENTS, claude
-from kb.hosts.quick import lines_in, says_nothing
+from kb.guard.response import Decision
+from kb.hooks import EVENTS, claude
+from kb.hooks.fast_path import lines_in, says_nothing
 
-HOOK = "from kb.hosts import main; main()"
+HOOK = "from kb.hooks import main; main()"
 
 
 def called(root: Path, word: str, **payload: Any) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def test_a_tool_call_with_nothing_to_say_loads_no_knowledge_base(root: Path, tmp
     data = json.dumps(
         {"cwd": str(root), "tool_name": "Read", "tool_input": {"file_path": str(tmp_path / "f")}}
     ).encode()
-    code = "import atexit, sys; atexit.register(lambda: print('kb.knowledge' in sys.modules)); " + HOOK
+    code = "import atexit, sys; atexit.register(lambda: print('kb.knowledge_base' in sys.modules)); " + HOOK
     for word, expected in (("pre-tool", b"False\n"), ("session-start", b"True\n")):
         done = subprocess.run([sys.executable, "-c", code, word], input=data, check=True, capture_output=True, cwd=root)
         assert done.stdout.endswith(expected)

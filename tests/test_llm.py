@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kb.capture.llm_extract import MAX_CHARACTERS, checked, request
 from kb.errors import BadInput, KbError
-from kb.sessions.llm import MAX_CHARACTERS, checked, request
 from kb.sessions.transcript import ToolCall, Transcript, TranscriptMessage
-from kb.store import llm as place
+from kb.state import llm_command as place
 
 ZH = "最终我们选了 Kafka，吞吐够用，见 src/bus.py。"
 EN = "We settled on Kafka for the bus."

@@ -1,4 +1,4 @@
-"""Tests of kb.markdown: record files are read, written and proved."""
+"""Tests of kb.records.record_file: record files are read, written and proved."""
 
 import subprocess
 import sys
@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from nasty import ROWS, texts
 from timing import within
 
-from kb.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, contained, edit_section, escape
 from kb.errors import BadRecord
-from kb.front import edit_front
-from kb.kinds import SECTIONS, section_named
-from kb.linefeeds import line_feeds
-from kb.markdown import proved, read, record_of, render, settled
-from kb.record import Record, Section
-from kb.text import one_line
+from kb.records.blocks import MACHINE_END, MACHINE_START, USER_END, USER_START, contained, edit_section, escape
+from kb.records.front_matter import edit_front
+from kb.records.kinds import SECTIONS, section_named
+from kb.records.model import Record, Section
+from kb.records.record_file import proved, read, record_of, render, settled
+from kb.text.line_ends import line_feeds
+from kb.text.segment import one_line
 
 NAMES = [section.name for section in SECTIONS]
 

@@ -24,9 +24,9 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from kb.errors import BadInput
-from kb.knowledge import KnowledgeBase
-from kb.mcp import Desk, http, resources, server, tools
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.mcp import Desk, http_server, resources, server, tools
+from kb.records.model import Candidate
 
 KB = [sys.executable, "-c", "from kb.cli import main; main()"]
 DECISION = {
@@ -406,49 +406,49 @@ def test_http_lets_in_who_has_the_token_and_calls_by_a_known_name(served: tuple[
     assert status() == status(Authorization="Bearer wrong") == status(Authorization=right["Authorization"] + "x") == 401
     assert status(**right, Host="evil.example:80") == 421
     assert status(**right, Origin="http://evil.example") == 403
-    assert status(**right, Origin=url.removesuffix(http.PATH)) == 200
+    assert status(**right, Origin=url.removesuffix(http_server.PATH)) == 200
 
 
 def test_the_token_is_the_users_alone_and_made_anew_where_it_was_not(tmp_path: Path) -> None:
     environment = {"XDG_STATE_HOME": str(tmp_path)}
-    first = http.token("/a", environment)
+    first = http_server.token("/a", environment)
     assert first.is_new and stat.S_IMODE(os.stat(first.path).st_mode) == 0o600
-    assert http.token("/a", environment) == first._replace(is_new=False)
-    assert http.token("/b", environment).secret != first.secret
+    assert http_server.token("/a", environment) == first._replace(is_new=False)
+    assert http_server.token("/b", environment).secret != first.secret
     os.chmod(first.path, 0o644)
-    second = http.token("/a", environment)
+    second = http_server.token("/a", environment)
     assert second.is_new and second.secret != first.secret
-    assert http.token("/a", environment, anew=True).secret != second.secret
+    assert http_server.token("/a", environment, anew=True).secret != second.secret
 
 
 def test_a_server_that_starts_with_another_takes_the_token_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment, draw = {"XDG_STATE_HOME": str(tmp_path)}, secrets.token_urlsafe
-    first: list[http.Token] = []
+    first: list[http_server.Token] = []
 
     def drawn_late(size: int) -> str:
         monkeypatch.setattr(secrets, "token_urlsafe", draw)
-        first.append(http.token("/a", environment))
+        first.append(http_server.token("/a", environment))
         return draw(size)
 
     monkeypatch.setattr(secrets, "token_urlsafe", drawn_late)
-    assert http.token("/a", environment) == first[0]._replace(is_new=False)
+    assert http_server.token("/a", environment) == first[0]._replace(is_new=False)
     assert os.listdir(tmp_path / "kb" / "mcp") == [os.path.basename(first[0].path)]
 
 
 @pytest.mark.parametrize("text", ["0.0.0.0:80", "192.168.1.7:8735", "kb.example.com:80", "[::]:1"])
 def test_other_machines_are_let_in_only_where_it_is_meant(text: str) -> None:
     with pytest.raises(BadInput, match="other machines reach"):
-        http.address(text)
-    assert http.address(text, ["kb.example.com"], remote=True).names == ("kb.example.com",)
+        http_server.address(text)
+    assert http_server.address(text, ["kb.example.com"], remote=True).names == ("kb.example.com",)
 
 
 @pytest.mark.parametrize("text", ["", "8735", "127.0.0.1", "127.0.0.1:x", ":80", "127.0.0.1:99999"])
 def test_an_address_has_a_host_and_a_port(text: str) -> None:
     with pytest.raises(BadInput, match="is no address"):
-        http.address(text)
-    assert http.address("[::1]:80").is_of_this_machine and http.address("localhost:0").is_of_this_machine
+        http_server.address(text)
+    assert http_server.address("[::1]:80").is_of_this_machine and http_server.address("localhost:0").is_of_this_machine
 
 
 # -- calls side by side, and clients that stop half-way ------------------------------------------------
@@ -481,17 +481,17 @@ def test_the_write_tool_writes_and_the_others_read(desk: Any) -> None:
 
 
 def test_half_a_request_is_closed_and_a_whole_one_is_answered(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "HEADER_SECONDS", 1.0)
-    where = http.address("127.0.0.1:0")
-    with http.bound(where) as listening:
+    monkeypatch.setattr(http_server, "HEADER_SECONDS", 1.0)
+    where = http_server.address("127.0.0.1:0")
+    with http_server.bound(where) as listening:
         port = listening.getsockname()[1]
         made = server(Desk(str(filled), str(filled), os.environ))
-        threading.Thread(target=http.serve, args=(made, where, listening, "s" * 40), daemon=True).start()
+        threading.Thread(target=http_server.serve, args=(made, where, listening, "s" * 40), daemon=True).start()
         halves = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
         for number, half in enumerate(halves):
             half.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\n"[: 4 + number % 20])
         answer = httpx2.post(
-            f"http://127.0.0.1:{port}{http.PATH}",
+            f"http://127.0.0.1:{port}{http_server.PATH}",
             json=HELLO,
             headers={"Accept": "application/json, text/event-stream", "Authorization": "Bearer " + "s" * 40},
         )

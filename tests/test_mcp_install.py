@@ -12,10 +12,9 @@ from command_line import run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb import jsontext, tomltext
 from kb.errors import BadInput, UnknownId
-from kb.mcp import install
-from kb.settingsfile import apply
+from kb.hooks import json_edit, mcp_install, toml_edit
+from kb.hooks.settings_file import apply
 
 COMMAND = ["/opt/my tools/kb", "mcp"]
 SETTINGS = {
@@ -35,10 +34,10 @@ LAYOUTS = {
 }
 
 
-def parsed(client: install.Client, text: str) -> dict[str, Any]:
+def parsed(client: mcp_install.Client, text: str) -> dict[str, Any]:
     """Return what the client reads in *text*."""
     text = text.removeprefix("\ufeff")
-    return tomllib.loads(text) if client.name == "codex" else json.loads(jsontext.bare(text))
+    return tomllib.loads(text) if client.name == "codex" else json.loads(json_edit.bare(text))
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home")}
 
 
-def place(client: install.Client, environment: dict[str, str], text: str | None = None) -> Path:
+def place(client: mcp_install.Client, environment: dict[str, str], text: str | None = None) -> Path:
     """Return the user's settings of *client*, with *text* in them."""
     path = Path(client.file("", environment))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,36 +55,36 @@ def place(client: install.Client, environment: dict[str, str], text: str | None 
     return path
 
 
-@pytest.mark.parametrize("name", install.CLIENTS)
+@pytest.mark.parametrize("name", mcp_install.CLIENTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_server_is_added_once_and_its_removal_restores_every_byte(
     environment: dict[str, str], name: str, layout: str
 ) -> None:
-    client = install.client_named(name)
+    client = mcp_install.client_named(name)
     text = LAYOUTS[layout](SETTINGS[name])
     path = place(client, environment, text)
-    apply(install.installation(client, str(path), COMMAND, environment), environment)
+    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
     now = path.read_bytes().decode()
-    entry = parsed(client, now)[client.key][install.SERVER]
+    entry = parsed(client, now)[client.key][mcp_install.SERVER]
     assert entry == client.entry(COMMAND[0], COMMAND[1:])
     lines = iter(now.split("\n"))
     kept = [line.rstrip("\r,") for line in text.split("\n") if line.strip() not in ("", "{", "}")]
     assert name == "cursor" or all(any(line in after for after in lines) for line in kept), "in their order"
     assert layout != "crlf" or "\n" not in text or not re.search("[^\r]\n", now)
-    assert not install.installation(client, str(path), COMMAND, environment).is_one
-    apply(install.removal(client, str(path), environment), environment)
+    assert not mcp_install.installation(client, str(path), COMMAND, environment).is_one
+    apply(mcp_install.removal(client, str(path), environment), environment)
     assert path.read_bytes() == text.encode()
-    assert not install.removal(client, str(path), environment).is_one
+    assert not mcp_install.removal(client, str(path), environment).is_one
 
 
-@pytest.mark.parametrize("name", install.CLIENTS)
+@pytest.mark.parametrize("name", mcp_install.CLIENTS)
 def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environment: dict[str, str], name: str) -> None:
-    client = install.client_named(name)
+    client = mcp_install.client_named(name)
     path = place(client, environment, SETTINGS[name])
-    apply(install.installation(client, str(path), COMMAND, environment), environment)
+    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
     mark = "\n[added]\n" if name == "codex" else "\n "
     path.write_text(path.read_text() + mark)
-    apply(install.removal(client, str(path), environment), environment)
+    apply(mcp_install.removal(client, str(path), environment), environment)
     left = path.read_text()
     expected = {**parsed(client, SETTINGS[name]), **({"added": {}} if name == "codex" else {})}
     assert parsed(client, left) == {key: value for key, value in expected.items() if name != "cursor"}
@@ -93,30 +92,30 @@ def test_after_a_change_by_others_the_removal_takes_out_the_server_only(environm
         assert comment in left
 
 
-@pytest.mark.parametrize("name", install.CLIENTS)
+@pytest.mark.parametrize("name", mcp_install.CLIENTS)
 def test_where_there_is_no_file_one_is_made_and_taken_away(environment: dict[str, str], name: str) -> None:
-    client = install.client_named(name)
+    client = mcp_install.client_named(name)
     path = place(client, environment)
-    apply(install.installation(client, str(path), COMMAND, environment), environment)
+    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
     assert list(parsed(client, path.read_text())) == [client.key]
-    apply(install.removal(client, str(path), environment), environment)
+    apply(mcp_install.removal(client, str(path), environment), environment)
     assert not path.exists()
 
 
-@pytest.mark.parametrize("name", install.CLIENTS)
+@pytest.mark.parametrize("name", mcp_install.CLIENTS)
 def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environment: dict[str, str], name: str) -> None:
-    client = install.client_named(name)
+    client = mcp_install.client_named(name)
     path = place(client, environment, SETTINGS[name])
-    apply(install.installation(client, str(path), COMMAND, environment), environment)
+    apply(mcp_install.installation(client, str(path), COMMAND, environment), environment)
     text = path.read_text()
     if name == "codex":
-        text = tomltext.with_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
+        text = toml_edit.with_table(text, ("mcp_servers", "kb"), {"startup_timeout_sec": "9"})
     else:
-        servers = jsontext.member(text, jsontext.top(text), client.key)
-        entry = jsontext.member(text, servers.at, "kb")
-        text = jsontext.added(text, entry.at, {"KB_HOME": "/k"}, "env")
+        servers = json_edit.member(text, json_edit.top(text), client.key)
+        entry = json_edit.member(text, servers.at, "kb")
+        text = json_edit.added(text, entry.at, {"KB_HOME": "/k"}, "env")
     path.write_text(text)
-    apply(install.installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment)
+    apply(mcp_install.installation(client, str(path), ["/new/kb", "--kb", "/k", "mcp"], environment), environment)
     now = parsed(client, path.read_text())[client.key]["kb"]
     assert now.items() >= client.entry("/new/kb", ["--kb", "/k", "mcp"]).items()
     assert {"env", "startup_timeout_sec"} & set(now)
@@ -138,16 +137,16 @@ def test_a_kb_that_has_moved_is_put_right_and_keeps_what_the_user_added(environm
 def test_what_cannot_be_changed_safely_is_left_alone(
     environment: dict[str, str], name: str, text: str, told: str
 ) -> None:
-    client = install.client_named(name)
+    client = mcp_install.client_named(name)
     path = place(client, environment, text)
     with pytest.raises(BadInput, match=told) as raised:
-        install.installation(client, str(path), COMMAND, environment)
+        mcp_install.installation(client, str(path), COMMAND, environment)
     assert str(raised.value.hint) and path.read_text() == text
 
 
 def test_an_unknown_client_is_told_which_there_are() -> None:
     with pytest.raises(UnknownId) as raised:
-        install.client_named("emacs")
+        mcp_install.client_named("emacs")
     assert "claude, codex, gemini, copilot, cursor, opencode" in str(raised.value.hint)
 
 
@@ -170,7 +169,7 @@ def test_the_settings_of_a_project_start_kb_by_its_name_for_everybody(tmp_path: 
 
 def test_the_folders_that_clients_take_from_the_environment_are_respected(tmp_path: Path) -> None:
     given = {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "XDG_CONFIG_HOME": str(tmp_path)}
-    files = {name: client.file("", given) for name, client in install.CLIENTS.items()}
+    files = {name: client.file("", given) for name, client in mcp_install.CLIENTS.items()}
     assert files == {
         "claude": "/c/.claude.json",
         "codex": "/x/config.toml",
@@ -181,7 +180,7 @@ def test_the_folders_that_clients_take_from_the_environment_are_respected(tmp_pa
     }
     (tmp_path / "opencode").mkdir()
     (tmp_path / "opencode/opencode.jsonc").touch()
-    assert install.CLIENTS["opencode"].file("", given).endswith(".jsonc")
+    assert mcp_install.CLIENTS["opencode"].file("", given).endswith(".jsonc")
 
 
 # -- editing text ---------------------------------------------------------------------------------
@@ -208,12 +207,12 @@ def test_a_table_is_added_and_taken_out_of_any_toml(lines: list[str], name: list
         return
     if there or name[0] in before:
         return
-    with_it = tomltext.with_table(text, name, {"command": 'k"b', "args": ["a", "中"]})
+    with_it = toml_edit.with_table(text, name, {"command": 'k"b', "args": ["a", "中"]})
     value = tomllib.loads(with_it)
     for key in name:
         value = value[key]
     assert value == {"command": 'k"b', "args": ["a", "中"]}
-    assert tomllib.loads(tomltext.without_table(with_it, name)) == before
+    assert tomllib.loads(toml_edit.without_table(with_it, name)) == before
     assert with_it.startswith(text)
 
 
@@ -230,21 +229,21 @@ def test_members_go_out_of_commented_json_and_comments_stay(value: dict[str, Any
     noted = "\n".join(
         line + (f" // note {n}" if data.draw(st.booleans()) else "") for n, line in enumerate(plain.split("\n"))
     )
-    assert json.loads(jsontext.bare(noted)) == value
+    assert json.loads(json_edit.bare(noted)) == value
     number = data.draw(st.integers(0, len(value) - 1))
     key = list(value)[number]
-    left = jsontext.without(noted, jsontext.top(noted), number)
-    assert json.loads(jsontext.bare(left)) == {k: v for k, v in value.items() if k != key}
-    again = jsontext.added(left, jsontext.top(left), value[key], key)
-    assert json.loads(jsontext.bare(again)) == value
+    left = json_edit.without(noted, json_edit.top(noted), number)
+    assert json.loads(json_edit.bare(left)) == {k: v for k, v in value.items() if k != key}
+    again = json_edit.added(left, json_edit.top(left), value[key], key)
+    assert json.loads(json_edit.bare(again)) == value
     simple = json.dumps(value[key], indent=2).count("\n") == 0
     assert not simple or set(re.findall(r"// note \d+", again)) == set(re.findall(r"// note \d+", noted))
 
 
 def test_copilots_server_is_written_as_copilot_writes_it(environment: dict[str, str]) -> None:
-    client = install.client_named("copilot")
+    client = mcp_install.client_named("copilot")
     path = place(client, environment)
-    apply(install.installation(client, str(path), ["kb", "mcp"], environment), environment)
+    apply(mcp_install.installation(client, str(path), ["kb", "mcp"], environment), environment)
     entry = {"type": "local", "command": "kb", "args": ["mcp"], "tools": ["*"]}
     assert json.loads(path.read_text()) == {"mcpServers": {"kb": entry}}, "by `copilot mcp add kb -- kb mcp` of 1.0.102"
     assert client.file("/w", {}) == "/w/.github/mcp.json"

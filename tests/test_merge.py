@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.markdown import read, render
-from kb.record import Candidate, Evidence, Record, Section
-from kb.writing.merge import Merge, apply, merging, new_facts, pieces, source_of
+from kb.records.model import Candidate, Evidence, Record, Section
+from kb.records.record_file import read, render
+from kb.similarity.merge_candidate import Merge, apply, merging, new_facts, pieces, source_of
 
 DAY = "2026-11-21"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kb.front import edit_front, front
-from kb.markdown import read, render
-from kb.merging.record import Merged, merged
-from kb.record import Record, Section
+from kb.merge.merge_record import Merged, merged
+from kb.records.front_matter import edit_front, front
+from kb.records.model import Record, Section
+from kb.records.record_file import read, render
 
 _CASE = re.compile(
     r"(?ms)^(?P<title>[^\n]+)\n\.\n(?P<base>.*?)^\.\n(?P<ours>.*?)^\.\n(?P<theirs>.*?)^\.\n(?P<merged>.*?)^\.\n"

@@ -10,13 +10,13 @@ import pytest
 from command_line import run
 from conftest import git
 
-from kb.blocks import append_to_section
-from kb.front import edit_front, front
-from kb.knowledge.make import ATTRIBUTES, make
-from kb.markdown import read, render
-from kb.record import Record, Section
-from kb.store.git import driver
-from kb.store.git.repository import Repository
+from kb.git import driver_setup
+from kb.git.repository import Repository
+from kb.records.blocks import append_to_section
+from kb.records.front_matter import edit_front, front
+from kb.records.model import Record, Section
+from kb.records.record_file import read, render
+from kb.writing.init_base import ATTRIBUTES, make
 
 KB = str(Path(sys.executable).parent / "kb")
 RECORD = Record(
@@ -203,7 +203,7 @@ def test_where_kb_does_not_run_git_merges_lines_and_no_side_is_taken(
     if program:
         path.write_text(program)
         path.chmod(0o755)
-    git(shared, "config", "merge.kb.driver", driver.line(str(path)))
+    git(shared, "config", "merge.kb.driver", driver_setup.line(str(path)))
     done = tried(shared, "merge", "other", PATH="/usr/bin:/bin")
     text = (shared / NAME).read_text(encoding="utf-8")
     assert done.returncode == 1
@@ -214,7 +214,7 @@ def test_where_kb_does_not_run_git_merges_lines_and_no_side_is_taken(
 def test_without_kb_lines_that_merge_are_merged(shared: Path) -> None:
     commit(shared, "other", render(RECORD).replace("note", "my note"))
     commit(shared, "main", render(RECORD).replace("accepted", "deprecated"))
-    git(shared, "config", "merge.kb.driver", driver.line("/no/such/kb"))
+    git(shared, "config", "merge.kb.driver", driver_setup.line("/no/such/kb"))
     done = tried(shared, "merge", "--no-edit", "other", PATH="/usr/bin:/bin")
     assert done.returncode == 0, done.stderr
     assert (shared / NAME).read_text(encoding="utf-8") == (
@@ -263,12 +263,12 @@ def test_it_loads_no_knowledge_base() -> None:
     code = (
         "import sys; sys.argv[1:] = ['merge-driver', '--help']\n"
         "import atexit; atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"
-        "import kb.merging.record; from kb.cli import main; main()"
+        "import kb.merge.merge_record; from kb.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stderr.split()
     assert "kb.cli.merge_driver" in loaded
-    assert not [name for name in loaded if name.startswith(("kb.knowledge", "kb.store", "sqlite3", "git."))]
+    assert not [name for name in loaded if name.startswith(("kb.knowledge_base", "kb.store", "sqlite3", "git."))]
 
 
 # -- how a clone gets it ---------------------------------------------------------------------------
@@ -276,9 +276,9 @@ def test_it_loads_no_knowledge_base() -> None:
 
 def test_init_installs_the_driver_and_commits_the_rule(root: Path) -> None:
     repository = Repository(str(root), os.environ)
-    assert driver.is_installed(repository)
-    assert driver.attribute(repository) == "kb"
-    assert driver.works(repository, os.environ)
+    assert driver_setup.is_installed(repository)
+    assert driver_setup.attribute(repository) == "kb"
+    assert driver_setup.works(repository, os.environ)
     assert (root / ATTRIBUTES).read_bytes() == b"* -text\nanchors/**/*.md merge=kb\n"
     assert git(root, "check-attr", "merge", "content/sessions/x/compact.md").endswith(": merge: unspecified\n")
     assert not os.listdir(repository.private) or "driver" not in " ".join(os.listdir(repository.private))
@@ -287,27 +287,27 @@ def test_init_installs_the_driver_and_commits_the_rule(root: Path) -> None:
 def test_a_clone_without_the_driver_is_known_and_gets_it(shared: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", str(shared), "clone")
     repository = Repository(str(tmp_path / "clone"), os.environ)
-    assert (driver.is_installed(repository), driver.attribute(repository)) == (False, "kb")
-    driver.install(repository)
+    assert (driver_setup.is_installed(repository), driver_setup.attribute(repository)) == (False, "kb")
+    driver_setup.install(repository)
     before = (tmp_path / "clone" / ".git" / "config").read_bytes()
-    driver.install(repository)
-    assert driver.is_installed(repository)
+    driver_setup.install(repository)
+    assert driver_setup.is_installed(repository)
     assert (tmp_path / "clone" / ".git" / "config").read_bytes() == before
-    git(tmp_path / "clone", "config", "merge.kb.driver", driver.line("/another/kb"))
-    assert not driver.is_installed(repository)
+    git(tmp_path / "clone", "config", "merge.kb.driver", driver_setup.line("/another/kb"))
+    assert not driver_setup.is_installed(repository)
 
 
 def test_a_linked_work_tree_has_the_driver_of_its_clone(shared: Path, tmp_path: Path) -> None:
     git(shared, "worktree", "add", "-q", str(tmp_path / "tree"), "other")
-    assert driver.is_installed(Repository(str(tmp_path / "tree"), os.environ))
+    assert driver_setup.is_installed(Repository(str(tmp_path / "tree"), os.environ))
 
 
 def test_a_driver_that_does_not_merge_is_found_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = Repository(str(root), os.environ)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    assert not driver.works(repository, {**os.environ, "PATH": "/usr/bin:/bin"})
-    assert driver.own_line().startswith("kb=kb;")
-    assert driver.works(repository, {**os.environ, "PATH": f"{Path(KB).parent}:/usr/bin:/bin"})
+    assert not driver_setup.works(repository, {**os.environ, "PATH": "/usr/bin:/bin"})
+    assert driver_setup.own_line().startswith("kb=kb;")
+    assert driver_setup.works(repository, {**os.environ, "PATH": f"{Path(KB).parent}:/usr/bin:/bin"})
 
 
 def without_rule(root: Path, attributes: bytes) -> None:
@@ -337,7 +337,7 @@ def test_init_completes_an_earlier_knowledge_base(root: Path, before: bytes, aft
     assert files == ([ATTRIBUTES] if before != after else [])
     assert (root / ATTRIBUTES).read_bytes() == after
     assert git(root, "status", "--porcelain") == ""
-    assert driver.is_installed(Repository(str(root), os.environ))
+    assert driver_setup.is_installed(Repository(str(root), os.environ))
     kb, files = make(str(root), os.environ)
     kb.close()
     assert files == []

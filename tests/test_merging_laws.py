@@ -9,7 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
-from kb.blocks import (
+from kb.errors import BadRecord
+from kb.merge.merge_record import Merged, merged
+from kb.merge.sides import all_in_order
+from kb.records.blocks import (
     USER_END,
     append_to_section,
     blocks,
@@ -19,12 +22,9 @@ from kb.blocks import (
     refuse_conflict_markers,
     replace_machine,
 )
-from kb.errors import BadRecord
-from kb.front import body_start, edit_front, front
-from kb.markdown import read, render
-from kb.merging.record import Merged, merged
-from kb.merging.sides import all_in_order
-from kb.record import Record, Section, Status
+from kb.records.front_matter import body_start, edit_front, front
+from kb.records.model import Record, Section, Status
+from kb.records.record_file import read, render
 
 Edit = Callable[[str], str]
 PATH = "content/anchors/global/D001-x.md"

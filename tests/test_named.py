@@ -9,10 +9,10 @@ from clones import FASTAPI, FLASK, decision
 from command_line import run
 from conftest import git
 
-from kb.hosts.events import report
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.lookup import name_of
-from kb.record import GLOBAL, Record
+from kb.hooks.events import report
+from kb.index.lookup import name_of
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import GLOBAL, Record
 from kb.wiki.library import library
 
 

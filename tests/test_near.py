@@ -2,8 +2,8 @@
 
 from clones import FASTAPI, FLASK, decision, one
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate, Record, Status
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Record, Status
 
 MANY = 40
 """More than are ever compared at once."""

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from talk import EN
 
-from kb import settingsfile
 from kb.errors import BadInput
-from kb.hosts import install, opencode
-from kb.knowledge import KnowledgeBase
+from kb.hooks import install, opencode, settings_file
+from kb.knowledge_base import KnowledgeBase
 
 HOST = Path(__file__).parent / "opencodehost.mjs"
 LONG = "\n".join(f"src/part{n:03}/module_{n:03}.py" for n in range(500))
@@ -42,7 +41,7 @@ class Opencode:
         del self.environment["XDG_CONFIG_HOME"]
         self.plugin = Path(opencode.settings_file("", self.environment))
         change = install.installation(opencode, str(self.plugin), program, self.environment)
-        settingsfile.apply(change, self.environment)
+        settings_file.apply(change, self.environment)
         (self.plugin.parent / "package.json").write_text('{"type": "module"}')
 
     def run(
@@ -66,7 +65,7 @@ class Opencode:
 @pytest.fixture
 def host(root: Path, tmp_path: Path) -> Opencode:
     """opencode with kb's plugin."""
-    code = f'#!/bin/sh\nexec {sys.executable} -c "from kb.hosts import main; main()" "$@"\n'
+    code = f'#!/bin/sh\nexec {sys.executable} -c "from kb.hooks import main; main()" "$@"\n'
     program = tmp_path / "a bin" / "kb-hook"
     program.parent.mkdir()
     program.write_text(code)
@@ -249,7 +248,7 @@ def test_a_program_that_is_gone_and_events_that_are_not_wanted_cost_nothing(host
     shutil.rmtree(tmp_path / "a bin")
     assert host.run(said("hello"), SYSTEM)["results"][1]["output"] == {"system": ["s"]}
     change = install.installation(opencode, str(host.plugin), "kb-hook", host.environment, ["stop"])
-    settingsfile.apply(change, host.environment)
+    settings_file.apply(change, host.environment)
     assert [hook.event for hook in install.hooks_in(opencode, str(host.plugin))] == ["session.idle"]
 
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.reading.claims import Tree, answers, claims
-from kb.reading.pack import SCHEMA, Pack, problems, quotes
-from kb.reading.readable import readable
-from kb.record import Candidate, Record, Section
+from kb.context.claims import Tree, answers, claims
+from kb.context.pack import SCHEMA, Pack, problems, quotes
+from kb.context.readable_files import readable
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Record, Section
+from kb.writing.init_base import make
 
 BODY = (
     "The service listens on port 8000. `src/auth/session.py` holds `refresh_token()`; `issue_token()` stays in "

@@ -13,17 +13,17 @@ from conftest import git
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import markdown
 from kb.cli.digest import lines
 from kb.errors import BadInput, UnknownId
-from kb.knowledge import Filter, KnowledgeBase
-from kb.knowledge.past import standing, when
-from kb.knowledge.past.asking import asked
-from kb.knowledge.past.between import between
-from kb.knowledge.past.by import paths_by
-from kb.knowledge.past.digest import digest
-from kb.knowledge.past.impact import impact
-from kb.record import Candidate, Record, Section
+from kb.history import revision_spec, snapshot
+from kb.history.authors import paths_by
+from kb.history.changes import between
+from kb.history.dependents import impact
+from kb.history.digest import digest
+from kb.history.search_past import asked
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.records import record_file
+from kb.records.model import Candidate, Record, Section
 
 NOW = 1_795_219_200.0  # 2026-11-21
 MYSQL = Candidate(
@@ -81,7 +81,7 @@ def kb(told: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 def titles(kb: KnowledgeBase, query: str, revision: str, **more: str) -> list[str]:
     """Return the ids that answer *query* as of *revision*."""
-    commit = when.revision(kb, revision) if revision else ""
+    commit = revision_spec.revision(kb, revision) if revision else ""
     found = asked(kb, query, wanted=Filter(), project="global", limit=10, commit=commit, **more)
     return [answer.record.id for answer in found.answers]
 
@@ -97,12 +97,12 @@ def test_search_answers_as_it_did_then(told: Path, tmp_path: Path) -> None:
         with KnowledgeBase(str(clone), os.environ) as then, KnowledgeBase(str(told), os.environ) as now:
             for query in ("orders", "MySQL", "PostgreSQL ledger", "replica", "team", "nothing of this"):
                 expected = then.recall(query)
-                commit = when.revision(now, revision)
+                commit = revision_spec.revision(now, revision)
                 assert asked(now, query, wanted=Filter(), project="global", limit=10, commit=commit).answers == expected
 
 
 def test_search_of_the_past_keeps_to_filters(kb: KnowledgeBase) -> None:
-    commit = when.revision(kb, "v2")
+    commit = revision_spec.revision(kb, "v2")
     found = asked(kb, "", wanted=Filter(kinds=("pitfall",)), project="global", limit=10, commit=commit)
     assert [(one.record.id, one.record.status) for one in found.answers] == [("P001", "accepted")]
 
@@ -134,7 +134,7 @@ def test_every_state_of_a_history_comes_back_whatever_stands_in_the_checkout(
             expected[git(place, "rev-parse", "HEAD").strip()] = {s: w for s, w in state.items() if w}
     with KnowledgeBase(str(place), os.environ) as kb:
         for commit, wanted in (*expected.items(), *expected.items()):
-            index = standing.index_at(kb, commit)
+            index = snapshot.index_at(kb, commit)
             assert {r.path.rpartition("/")[2][:-3]: r.section("decision") for r in index.records()} == wanted
             found = asked(kb, "alpha", wanted=Filter(), project="global", limit=9, commit=commit).answers
             said = {stem for stem, word in wanted.items() if word == "alpha"}
@@ -148,7 +148,7 @@ def record(stem: str, word: str) -> str:
     record_id = stem.partition("-")[0]
     kind = "pitfall" if stem.startswith("P") else "decision"
     made = Record(record_id, kind, f"Title {stem}", status="accepted", uid=f"01{stem.upper():0<24}", date="2026-01-01")
-    return markdown.render(made._replace(sections=(Section("decision", "Decision", word),)), "en")
+    return record_file.render(made._replace(sections=(Section("decision", "Decision", word),)), "en")
 
 
 def test_an_index_of_the_past_is_made_once_and_a_few_are_kept(kb: KnowledgeBase) -> None:
@@ -168,32 +168,34 @@ def test_an_index_of_the_past_is_made_once_and_a_few_are_kept(kb: KnowledgeBase)
     shutil.copy(folder / "index.db", folder / name)
     assert titles(kb, "orders", "v1") == ["D001"]
     path = next(Path(kb.root, "content/anchors/global").glob("D002-*.md"))
-    for number in range(standing.KEPT + 2):
+    for number in range(snapshot.KEPT + 2):
         path.write_text(path.read_text().replace("several", f"several {number}"))
         git(kb.root, "commit", "-qam", f"Edit {number}")
         titles(kb, "orders", "HEAD")
-    assert len(kept()) == standing.KEPT and not list(folder.glob("past-*.*.db"))
+    assert len(kept()) == snapshot.KEPT and not list(folder.glob("past-*.*.db"))
     assert [record.id for record in kb.records()] == ["D001", "D002", "P001"]
 
 
 def test_days_mean_the_end_of_the_day_and_revisions_any_commit(kb: KnowledgeBase) -> None:
-    v1, head = when.revision(kb, "v1"), when.revision(kb, "HEAD")
-    assert when.end_of(kb, "2026-02-10") == when.end_of(kb, "2026-05-04") == v1
-    assert when.end_of(kb, "2030-01-01") == when.end_of(kb, "today") == head
-    assert when.begin_of(kb, "2026-05-05") == v1 and when.begin_of(kb, "2020-01-01") == ""
-    assert when.begin_of(kb, "1970-01-01") == when.begin_of(kb, "0001-01-01") == ""
-    assert when.two(kb, "v1..v2") == (v1, when.revision(kb, "v2"))
-    assert when.two(kb, "v1") == when.two(kb, "v1..") == when.two(kb, "v1...HEAD") == (v1, head)
+    v1, head = revision_spec.revision(kb, "v1"), revision_spec.revision(kb, "HEAD")
+    assert revision_spec.end_of(kb, "2026-02-10") == revision_spec.end_of(kb, "2026-05-04") == v1
+    assert revision_spec.end_of(kb, "2030-01-01") == revision_spec.end_of(kb, "today") == head
+    assert revision_spec.begin_of(kb, "2026-05-05") == v1 and revision_spec.begin_of(kb, "2020-01-01") == ""
+    assert revision_spec.begin_of(kb, "1970-01-01") == revision_spec.begin_of(kb, "0001-01-01") == ""
+    assert revision_spec.two(kb, "v1..v2") == (v1, revision_spec.revision(kb, "v2"))
+    assert (
+        revision_spec.two(kb, "v1") == revision_spec.two(kb, "v1..") == revision_spec.two(kb, "v1...HEAD") == (v1, head)
+    )
     for name in ("nope", "", "--all", "-1", "HEAD~999", "v1:content"):
         with pytest.raises(BadInput, match="git does not know"):
-            when.revision(kb, name)
+            revision_spec.revision(kb, name)
     for day in ("2026-02-30", "someday"):
         with pytest.raises(BadInput, match="is no day"):
-            when.end_of(kb, day)
+            revision_spec.end_of(kb, day)
     with pytest.raises(BadInput, match="nothing was committed yet on 1960-01-01"):
-        when.end_of(kb, "1960-01-01")
+        revision_spec.end_of(kb, "1960-01-01")
     with pytest.raises(BadInput, match="nothing was committed yet on 2020-01-01"):
-        when.end_of(kb, "2020-01-01")
+        revision_spec.end_of(kb, "2020-01-01")
 
 
 def test_show_prints_the_file_as_it_stood(told: Path) -> None:
@@ -219,7 +221,7 @@ def test_an_agent_is_known_by_what_it_handed_in_or_by_its_commits(kb: KnowledgeB
 
 
 def test_changes_tell_what_became_of_every_record(kb: KnowledgeBase) -> None:
-    v1, v2, head = (when.revision(kb, name) for name in ("v1", "v2", "HEAD"))
+    v1, v2, head = (revision_spec.revision(kb, name) for name in ("v1", "v2", "HEAD"))
 
     def became(older: str, newer: str) -> list[tuple[str, str]]:
         return [(entry.what, entry.record.id) for entry in between(kb, older, newer).entries]

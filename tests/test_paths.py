@@ -9,8 +9,8 @@ from clones import FASTAPI, one
 from command_line import run
 
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 OUTSIDE = (
     "..", "../x", "../../../../tmp/x", "a/../../b", "/etc/passwd", "//host/share", "\\\\host\\share", "C:\\x", "C:x",

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kb.patterns import IGNORECASE, regex
+from kb.startup.lazy_regex import IGNORECASE, regex
 
 
 def test_a_pattern_behaves_as_one_that_is_compiled_at_once() -> None:
@@ -19,7 +19,7 @@ def test_a_pattern_behaves_as_one_that_is_compiled_at_once() -> None:
 
 
 def test_words_that_are_searched_for_are_not_kept(root: Path, tmp_path: Path) -> None:
-    code = "from kb.reading.snippet import snippet; print(snippet('a zebrafish here', 'zebrafish').marked('<', '>'))"
+    code = "from kb.search.snippet import snippet; print(snippet('a zebrafish here', 'zebrafish').marked('<', '>'))"
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert "<zebrafish>" in done.stdout

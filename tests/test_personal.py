@@ -9,9 +9,9 @@ import pytest
 from talk import said
 from test_answers import Session, wait
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
-from kb.writing.personal import is_about_a_person, is_personal, may_be_about_a_person, speaks_of_self
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
+from kb.safety.personal_facts import is_about_a_person, is_personal, may_be_about_a_person, speaks_of_self
 
 ROWS = [row.split("\t") for row in (Path(__file__).parent / "personal.tsv").read_text("utf-8").splitlines()]
 FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",

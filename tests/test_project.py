@@ -8,8 +8,8 @@ import pytest
 from clones import SMALL, child, committed, decision, one
 from conftest import Clock, git
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
+from kb.knowledge_base import KnowledgeBase
+from kb.writing.init_base import make
 
 
 def clone(place: Path, remote: str = "") -> str:
@@ -49,7 +49,7 @@ def test_one_project_on_two_machines(kb: KnowledgeBase, root: Path, tmp_path: Pa
 
 
 def test_two_names_at_the_same_moment(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
-    code = "import os, sys\nfrom clones import decision\nfrom kb.knowledge import KnowledgeBase\n" + (
+    code = "import os, sys\nfrom clones import decision\nfrom kb.knowledge_base import KnowledgeBase\n" + (
         "kb = KnowledgeBase(sys.argv[1], os.environ)\n"
         "print(kb.write([decision(int(sys.argv[3]))], folder=sys.argv[2])[0].scope)\n"
     )

@@ -7,12 +7,12 @@ import pytest
 from talk import said
 from test_proposals import WISH, Talk
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.guard.log import Log
-from kb.knowledge.guard.watching import Seen, ruled
-from kb.prompts import persons_words
-from kb.record import Candidate
+from kb.guard.decide import Seen, ruled
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 from kb.sessions.transcript import asked, read
+from kb.sessions.typed_prompt import persons_words
+from kb.state.session_log import Log
 
 RESULT = (
     "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n<result>Decision: Refund keys are UUIDs "

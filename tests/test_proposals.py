@@ -12,10 +12,11 @@ import pytest
 from command_line import run
 from talk import said
 
-from kb.guarding.proposals import Answer, answer, mentions, moment
-from kb.hosts import events
-from kb.knowledge import KnowledgeBase, proposals
-from kb.record import Candidate
+from kb.capture import proposals
+from kb.capture.proposal_cues import Answer, answer, mentions, moment
+from kb.hooks import events
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 WISH = "以后所有对外接口都必须返回 JSON 格式的错误信息"
 

@@ -11,14 +11,14 @@ from timing import within
 
 from kb.i18n import msg
 from kb.sessions import discard
-from kb.sessions.calls import History, history, record_of
-from kb.sessions.dcp import Dcp
-from kb.sessions.dcpreport import explained, folded, report
+from kb.sessions.dcp_report import explained, folded, report
+from kb.sessions.dcp_settings import Dcp
 from kb.sessions.prune import Plan, plan, pruned_lines, pruned_messages
-from kb.sessions.strategies import max_output
+from kb.sessions.prune_strategies import max_output
+from kb.sessions.tool_calls import History, history, record_of
 from kb.sessions.truncation import shortened
 from kb.sessions.usage import Usage
-from kb.text import tokens
+from kb.text.segment import tokens
 
 BODY = "\n".join(f"def handler_{n}(event): return retry(event, times={n})" for n in range(40))
 EVERYTHING = Dcp(protected_patterns=())

@@ -44,5 +44,5 @@ def test_the_package_offers_its_names_and_loads_none_before() -> None:
         kb.nothing  # noqa: B018
     code = "import kb, sys; print([name for name in sys.modules if name.startswith('kb.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['kb.values']"
+    assert done.stdout.strip() == "['kb.startup', 'kb.startup.namedtuple']"
     assert (Path(kb.__file__).parent / "py.typed").is_file()

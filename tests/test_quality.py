@@ -6,9 +6,9 @@ import pytest
 from timing import within
 
 from kb.config import Config
-from kb.kinds import KARMA
-from kb.record import Candidate, Evidence
-from kb.text import count_characters
+from kb.records.kinds import KARMA
+from kb.records.model import Candidate, Evidence
+from kb.text.segment import count_characters
 from kb.writing.quality import karma, objections, reclassed, remarks, vague
 
 CONFIG = Config()

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.reading.query import MAX_TERMS, broad_expression, cited, keywords, match_expression, stem, subjects
-from kb.reading.rank import Hit, asked, holds_whole, ranked, relevant
-from kb.reading.relevance import worth_telling
-from kb.reading.snippet import snippet
-from kb.record import Record, Reference, Section
-from kb.store.index import Index as RealIndex
-from kb.text import SEPARATOR, folded, index_terms
+from kb.context.relevance import worth_telling
+from kb.index.database import Index as RealIndex
+from kb.records.model import Record, Reference, Section
+from kb.search.query import MAX_TERMS, broad_expression, cited, keywords, match_expression, stem, subjects
+from kb.search.rank import Hit, asked, holds_whole, ranked, relevant
+from kb.search.snippet import snippet
+from kb.text.segment import SEPARATOR, folded, index_terms
 
 Index = sqlite3.Connection
 

@@ -7,10 +7,10 @@ import pytest
 from clones import commits, decision, one
 from conftest import git
 
-from kb.front import MAX_FRONT
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate, Record
-from kb.writing.merge import SOURCES, with_source
+from kb.knowledge_base import KnowledgeBase
+from kb.records.front_matter import MAX_FRONT
+from kb.records.model import Candidate, Record
+from kb.similarity.merge_candidate import SOURCES, with_source
 
 LONG = "x" * (MAX_FRONT + 1_000)
 

@@ -17,8 +17,8 @@ from timing import within
 
 from kb.config import Masking, config_of
 from kb.errors import BadInput
-from kb.record import Candidate, Evidence
-from kb.writing.redact import Masked, masked, redact, redacted, secrets
+from kb.records.model import Candidate, Evidence
+from kb.safety.redaction import Masked, masked, redact, redacted, secrets
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -240,7 +240,7 @@ KEPT = (
     '"integrity": "sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg=="',
     "golang.org/x/net v0.1.0 h1:hZ/3BUoy5aId7sCpA/Tc5lt8DkFgdVS2onTpJsZ/fl0=",
     "uid 0190b7c2-4e1a-7cc3-98c4-dc0c0c07398f and 01J2X4V5K6M7N8P9QRSTVWXYZA",
-    "see kb/writing/redact.py and /usr/lib/python3.11/site-packages/markdown_it/rules_block/state_block.py",
+    "see kb/safety/redaction.py and /usr/lib/python3.11/site-packages/markdown_it/rules_block/state_block.py",
     "https://github.com/org/repo/blob/9fceb02d0ae598e95dc970b74767f19372d61af8/docs/0001-use-tokens.md#L10",
     "git@github.com:org/repo.git",
     "Co-Authored-By: A Bot <noreply@corp.cn>",

@@ -4,8 +4,8 @@ import pytest
 from timing import within
 
 from kb.config import Masking
-from kb.writing.crowded import CROWD
-from kb.writing.redact import redact, secrets
+from kb.safety.dense_secrets import CROWD
+from kb.safety.redaction import redact, secrets
 
 MANY = CROWD + 500
 

@@ -11,9 +11,9 @@ import uuid
 import pytest
 from timing import within
 
-from kb.record import Candidate
-from kb.writing.plainview import plain_view
-from kb.writing.redact import redact, redacted
+from kb.records.model import Candidate
+from kb.safety.deobfuscation import plain_view
+from kb.safety.redaction import redact, redacted
 
 RNG = random.Random(1109)
 ALNUM = string.ascii_letters + string.digits

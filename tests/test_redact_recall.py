@@ -6,7 +6,7 @@ import pytest
 
 from bench.pasted import Pasted, held_out, pasted
 from bench.pastedkinds import KINDS, SNIPPETS
-from kb.writing.redact import redact
+from kb.safety.redaction import redact
 
 SEED = 11
 """Not that of the bench: values nobody has looked at."""

@@ -10,9 +10,9 @@ from conftest import git
 from team import FIXTURES, Team, by_hand, ids, log, thought, written
 
 from kb.errors import NeedsPerson, UnknownId
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.lines.renaming import Renaming, readdressed, recited, renamed_path, text_scope
-from kb.knowledge.lines.renumber import renumber
+from kb.knowledge_base import KnowledgeBase
+from kb.merge.renumbering import Renaming, readdressed, recited, renamed_path, text_scope
+from kb.sync.renumber import renumber
 
 base, team = FIXTURES
 

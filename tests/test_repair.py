@@ -9,9 +9,9 @@ from conftest import git
 from team import FIXTURES, Team, by_hand, edited, file_of, log, thought, written
 
 from kb.errors import UnknownId
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.lines.repair import repair
-from kb.knowledge.sync.rounds import sync
+from kb.knowledge_base import KnowledgeBase
+from kb.sync.repair import repair
+from kb.sync.sync import sync
 
 base, team = FIXTURES
 

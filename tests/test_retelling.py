@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench.pairs import HALVES, empty, pairs, scored, shown, step
-from kb.record import Candidate, Record, Section
-from kb.writing import wording
-from kb.writing.dedup import THRESHOLD
-from kb.writing.verdict import decide
+from kb.records.model import Candidate, Record, Section
+from kb.similarity import loose_lexicon
+from kb.similarity.duplicates import THRESHOLD
+from kb.similarity.verdict import decide
 
 
 def step_of(old: tuple[str, str], new: tuple[str, str], kind: str = "decision") -> str:
@@ -193,7 +193,7 @@ def test_a_true_duplicate_is_among_the_similar_shown(sealed: Path, tmp_path: Pat
 
 
 def test_a_word_stands_in_one_row_of_near_words_and_in_one_of_contrary_ones() -> None:
-    for rows in (wording.NEAR, wording.CONTRARY):
+    for rows in (loose_lexicon.NEAR, loose_lexicon.CONTRARY):
         words = Counter(word for row in rows for word in row.split("|"))
         assert [word for word, times in words.items() if times > 1] == []
         assert all(len(row.split("|")) > 1 for row in rows)

@@ -9,9 +9,9 @@ from command_line import run
 from sessions import Session
 
 from kb.errors import BadInput
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.session.archive import sessions
-from kb.knowledge.session.retention import days_in, retire
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions.retention import days_in, retire
+from kb.sessions.session_archive import sessions
 
 DAY = 86_400
 

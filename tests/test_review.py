@@ -11,8 +11,8 @@ from command_line import run
 from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson, UnknownId
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.review.branches import Review, age
+from kb.knowledge_base import KnowledgeBase
+from kb.writing.reviews import Review, age
 
 
 def opened(kb: KnowledgeBase) -> str:
@@ -210,7 +210,7 @@ def test_a_status_that_moved_on_is_merged_by_its_table(kb: KnowledgeBase) -> Non
 
 
 def test_a_review_that_touches_other_files_is_left_to_git(tmp_path: Path, root: Path, clock: Clock) -> None:
-    from kb.knowledge.make import make
+    from kb.writing.init_base import make
 
     code = tmp_path / "code"
     git(tmp_path, "init", "-q", "-b", "main", str(code))
@@ -257,7 +257,7 @@ def test_accepting_is_told_even_where_the_index_cannot_follow(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kb.store.index.Index.reread", full)
+    monkeypatch.setattr("kb.index.database.Index.reread", full)
     assert kb.accept(branch).id == "D002"
     monkeypatch.undo()
     assert kb.reviews() == [] and kb.record("D001").status == "superseded"

@@ -8,8 +8,8 @@ from clones import FASTAPI, commits, decision
 from clones import one as handed_in
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate, Verdict
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Verdict
 
 
 def one(kb: KnowledgeBase, candidate: Candidate) -> Verdict:

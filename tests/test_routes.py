@@ -8,13 +8,13 @@ import pytest
 from command_line import run
 from conftest import git
 
+from kb.context import build_routes, memory_md
+from kb.context.build_routes import CONVENTIONS
+from kb.context.memory_md import MEMORY
+from kb.context.routing import INTENTS, MAX_FILES, MAX_LINES, File, drilled, intents, is_talk
 from kb.errors import NeedsPerson
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.recall import bank, routes
-from kb.knowledge.recall.bank import MEMORY
-from kb.knowledge.recall.routes import CONVENTIONS
-from kb.reading.routing import INTENTS, MAX_FILES, MAX_LINES, File, drilled, intents, is_talk
-from kb.record import Record, Section
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record, Section
 
 LABELLED = [line.split("\t") for line in (Path(__file__).parent / "routes.tsv").read_text("utf-8").splitlines()]
 TALK = ["谢谢", "谢谢你", "好的", "你好！", "嗯嗯", "thanks a lot!", "ok", "hello", "good morning", "继续", "", "??"]
@@ -57,27 +57,27 @@ def test_five_situations_lead_to_the_conventions() -> None:
 
 def test_in_each_of_them_the_conventions_are_read_also_where_no_file_has_them(filled: KnowledgeBase) -> None:
     for text in (text for text, _, conventions in LABELLED if conventions == "yes"):
-        route = routes.route(filled, text)
+        route = build_routes.route(filled, text)
         assert "content/anchors/**/M[0-9]*.md" in [read.path for read in route.reads], text
-        assert routes.route(filled, text) == route
+        assert build_routes.route(filled, text) == route
 
 
 def test_small_talk_and_strangers_lead_nowhere(filled: KnowledgeBase) -> None:
     for text in (*TALK, *STRANGERS):
         assert is_talk(text) is (text in TALK), text
-        assert routes.route(filled, text).reads == (), text
+        assert build_routes.route(filled, text).reads == (), text
 
 
 def test_records_about_it_come_first_then_what_unsure_people_read(filled: KnowledgeBase) -> None:
-    bank.write(filled)
-    reads = [read.path for read in routes.route(filled, "how do payments retry").reads]
+    memory_md.write(filled)
+    reads = [read.path for read in build_routes.route(filled, "how do payments retry").reads]
     assert reads[0].endswith("D001-retry-payments-three-times.md") and reads[-1] == CONVENTIONS
-    reads = [read.path for read in routes.route(filled, "支付接口超时了怎么办").reads]
+    reads = [read.path for read in build_routes.route(filled, "支付接口超时了怎么办").reads]
     assert "/P001-" in reads[0] and reads[-1] != CONVENTIONS
 
 
 def test_an_empty_knowledge_base_sends_nobody_anywhere(kb: KnowledgeBase) -> None:
-    assert routes.route(kb, "重构支付模块").reads == ()
+    assert build_routes.route(kb, "重构支付模块").reads == ()
 
 
 def test_the_command_prints_files_or_none(filled: KnowledgeBase, root: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_command_prints_files_or_none(filled: KnowledgeBase, root: Path) -> 
     assert (
         f"M[0-9]*.md  (refactoring or migrating, in place of {CONVENTIONS})" in told.out and CONVENTIONS in told.error
     )
-    bank.write(filled)
+    memory_md.write(filled)
     told = run(root, "route", "重构支付模块")
     assert CONVENTIONS in told.out and told.error == ""
     assert json.loads(run(root, "route", "重构支付模块", "--json").out)["intents"] == ["migrate"]
@@ -114,8 +114,8 @@ def test_three_files_and_three_hundred_lines_are_read_directly(sizes: list[int],
 def test_a_question_is_answered_by_a_text_that_holds_most_of_it(filled: KnowledgeBase) -> None:
     text = "A broker would be one more server. Tantivy was measured and is a native dependency of every hook."
     filled.import_records([record("D002", "decision", "Rank with SQLite", text)], origin="a test")
-    assert [file.id for file in routes.drill(filled, "is tantivy a native dependency").files] == ["D002"]
-    assert routes.drill(filled, "is nginx a native web server in Paris").mode == "none"
+    assert [file.id for file in build_routes.drill(filled, "is tantivy a native dependency").files] == ["D002"]
+    assert build_routes.drill(filled, "is nginx a native web server in Paris").mode == "none"
 
 
 def test_the_plan_names_files_what_to_do_then_and_what_to_cite(filled: KnowledgeBase, root: Path) -> None:
@@ -131,7 +131,7 @@ def test_the_plan_names_files_what_to_do_then_and_what_to_cite(filled: Knowledge
 
 
 def test_memory_has_its_parts_and_leads_to_files_that_are_there(filled: KnowledgeBase, root: Path) -> None:
-    assert [page.path for page in bank.write(filled) if page.is_stale] == [MEMORY, CONVENTIONS]
+    assert [page.path for page in memory_md.write(filled) if page.is_stale] == [MEMORY, CONVENTIONS]
     text = (root / MEMORY).read_text()
     titles = re.findall(r"(?m)^## (.+)$", text)
     assert titles == ["Routing rules", "Drill-down protocol", "Write safety", "Top quick answers", "Notes"]
@@ -144,15 +144,15 @@ def test_memory_has_its_parts_and_leads_to_files_that_are_there(filled: Knowledg
 
 
 def test_a_second_run_changes_nothing_and_a_persons_text_stays(filled: KnowledgeBase, root: Path) -> None:
-    bank.write(filled)
+    memory_md.write(filled)
     place = root / MEMORY
     mine = place.read_bytes().replace(b"## Notes\n", b"## Notes\r\n\xef\xbb\xbfmine  \r\n")
     place.write_bytes(mine)
-    assert not any(page.is_stale for page in bank.write(filled))
+    assert not any(page.is_stale for page in memory_md.write(filled))
     assert place.read_bytes() == mine and git(root, "status", "--porcelain") == "?? memory-bank/\n"
     filled.import_records([record("U001", "preference", "Commit messages are in English", "English.")], origin="a test")
     assert run(root, "memory", "--check").code == 1 and place.read_bytes() == mine
-    bank.write(filled)
+    memory_md.write(filled)
     after = place.read_bytes()
     assert (
         b"Commit messages are in English" in after
@@ -162,12 +162,12 @@ def test_a_second_run_changes_nothing_and_a_persons_text_stays(filled: Knowledge
 
 
 def test_what_somebody_wrote_into_the_machine_block_is_not_lost(filled: KnowledgeBase, root: Path) -> None:
-    bank.write(filled)
+    memory_md.write(filled)
     place = root / MEMORY
     place.write_text(place.read_text().replace("## Write safety", "My line\n\n## Write safety"))
     before = place.read_bytes()
     with pytest.raises(NeedsPerson):
-        bank.write(filled)
+        memory_md.write(filled)
     refused = run(root, "memory")
     assert refused.code == 5 and "memory-bank/MEMORY.md:2:" in refused.error and place.read_bytes() == before
     assert run(root, "memory", "--force").code == 0 and "My line" not in place.read_text()
@@ -187,7 +187,7 @@ def test_there_are_eight_quick_answers_at_most_and_thin_ones_are_named(kb: Knowl
 def test_the_template_of_the_knowledge_base_goes_first(filled: KnowledgeBase, root: Path) -> None:
     (root / "content/templates").mkdir()
     (root / "content/templates/memory.md").write_text("# Ours\n{% for answer in answers %}{{ answer.id }} {% endfor %}")
-    bank.write(filled)
+    memory_md.write(filled)
     assert "# Ours\nC001" in (root / MEMORY).read_text()
 
 

@@ -14,29 +14,29 @@ from command_line import run
 from conftest import git
 
 import kb
-from kb.hosts import EVENTS
-from kb.knowledge import KnowledgeBase
+from kb.hooks import EVENTS
+from kb.knowledge_base import KnowledgeBase
 
 ROOT = Path(kb.__file__).parent
 STARTS = {
-    "store.git.command": "git, with lists of arguments and settings of kb's own",
-    "store.llm": "KB_LLM_CMD, which the user's environment names",
-    "store.talking": "KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
-    "doctor.hosts": "the hook line that kb itself has installed",
-    "hosts": "imports the module of a host from the table of hosts",
-    "hosts.install": "imports the module of a host from the table of hosts",
+    "git.git_process": "git, with lists of arguments and settings of kb's own",
+    "state.llm_command": "KB_LLM_CMD, which the user's environment names",
+    "state.json_process": "KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
+    "doctor.host_checks": "the hook line that kb itself has installed",
+    "hooks": "imports the module of a host from the table of hosts",
+    "hooks.install": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
     "cli.edit": "the editor that the user's environment names",
     "cli.group": "imports the module of a command from the table of commands",
-    "knowledge.verify": "the commands of a Verification section, on a person's word",
-    "patterns": "reads the compiled patterns of this user from the cache, with marshal",
+    "checks.verify": "the commands of a Verification section, on a person's word",
+    "startup.lazy_regex": "reads the compiled patterns of this user from the cache, with marshal",
 }
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
 
 SHELLS = {
-    "store.git.driver": "the line of the merge driver that kb writes, tried on a record of its own",
-    "doctor.hosts": "the hook line that kb itself has installed",
-    "knowledge.verify": "the commands of a Verification section, on a person's word",
+    "git.driver_setup": "the line of the merge driver that kb writes, tried on a record of its own",
+    "doctor.host_checks": "the hook line that kb itself has installed",
+    "checks.verify": "the commands of a Verification section, on a person's word",
 }
 """Every module that names a shell."""
 
@@ -102,7 +102,7 @@ def test_a_shell_is_given_nothing_but_what_a_person_has_agreed_to() -> None:
 
 
 def test_only_the_command_verify_reaches_what_runs() -> None:
-    assert modules(lambda tree: "kb.knowledge.verify" in ast.unparse(tree)) == {"cli.verify"}
+    assert modules(lambda tree: "kb.checks.verify" in ast.unparse(tree)) == {"cli.verify"}
 
 
 # -- traps ----------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_no_hook_runs_what_a_record_or_a_session_says(
             "prompt": "Gateway deadlines?", "agent_type": "身", "source": "compact",
         }  # fmt: skip
         done = subprocess.run(
-            [sys.executable, "-c", "from kb.hosts import main; main()", word],
+            [sys.executable, "-c", "from kb.hooks import main; main()", word],
             input=json.dumps(payload).encode(),
             env={**os.environ, "KB_HOME": str(root)}, cwd=root, capture_output=True, check=False,
         )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from clones import FASTAPI, commits, decision, one
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 
 ZH = FASTAPI._replace(
     kind="constraint", title="所有输出必须脱敏，绝不能包含 Git token",

@@ -11,10 +11,10 @@ from command_line import run
 from conftest import Clock
 
 from kb.errors import BadInput
-from kb.knowledge import Filter, KnowledgeBase
-from kb.reading.closeness import closeness, grams, title_in
-from kb.reading.synonyms import read as read_groups
-from kb.record import Candidate, Record, Section
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.records.model import Candidate, Record, Section
+from kb.search.proximity import closeness, grams, title_in
+from kb.search.synonyms import read as read_groups
 
 
 def said(kb: KnowledgeBase, query: str, **options: object) -> list[str]:

@@ -7,8 +7,8 @@ import re._parser as parser  # type: ignore[import-not-found]
 import pumps
 import pytest
 
-from kb.writing.secretrules import Rule
-from kb.writing.secretsearch import RULES
+from kb.safety.secret_rules import Rule
+from kb.safety.secret_search import RULES
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.least], ids=lambda rule: rule.name)

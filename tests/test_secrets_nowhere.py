@@ -20,7 +20,7 @@ from conftest import git
 from talk import said
 
 from bench.pasted import made
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 
 TOKENS = (
     "ghp_{an36}", "sk-ant-api03-{url93}AA", "AKIA{b3216}", "glpat-{an20}", "xoxb-{d12}-{d13}-{an24}", "npm_{an36}",
@@ -54,7 +54,7 @@ class Used:
         """Run kb-hook as a process of its own and keep what it prints."""
         given = data if isinstance(data, bytes) else json.dumps(data, ensure_ascii=False).encode()
         done = subprocess.run(
-            [sys.executable, "-c", "from kb.hosts import main; main()", word], input=given, capture_output=True,
+            [sys.executable, "-c", "from kb.hooks import main; main()", word], input=given, capture_output=True,
             env={**os.environ, "KB_HOME": str(self.root), **environment}, cwd=self.folder, check=False,
         )  # fmt: skip
         self.printed += (done.stdout + done.stderr).decode()
@@ -217,7 +217,7 @@ def _queued(one: Used) -> None:
     data = json.dumps([candidate("Indiasvc", *one.act("Indiasvc"))]).encode()
     with KnowledgeBase(str(one.root), os.environ) as kb, kb.repository.locked():
         process = subprocess.Popen(
-            [sys.executable, "-c", "from kb.hosts import main; main()", "write"], stdin=subprocess.PIPE,
+            [sys.executable, "-c", "from kb.hooks import main; main()", "write"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=one.folder, env={**os.environ, "KB_HOME": kb.root},
         )  # fmt: skip
         assert process.stdin and process.stdout

@@ -12,18 +12,18 @@ from command_line import run
 from conftest import Clock, git
 from talk import EN, PASSING, ZH, add, answered, called, said, transcript
 
+from kb.capture import save_session as sessions
+from kb.capture.refusals import refusals
+from kb.capture.session_candidates import candidates_of
+from kb.context.give_hints import uses
 from kb.errors import BadInput, UnknownId
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.guard.tasks import task_of_agent
-from kb.knowledge.names import safe_id
-from kb.knowledge.recall.hints import uses
-from kb.knowledge.session import keeping as sessions
-from kb.knowledge.session.found import candidates_of
-from kb.knowledge.session.refusals import refusals
-from kb.knowledge.session.running import Desk, active_compact, leave, leftovers, waiting
-from kb.record import GLOBAL
+from kb.guard.subagent_tasks import task_of_agent
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import GLOBAL
+from kb.records.record_paths import safe_id
 from kb.sessions import transcript as transcripts
-from kb.text import count
+from kb.sessions.active_sessions import Desk, active_compact, leave, leftovers, waiting
+from kb.text.segment import count
 
 WORK = "work"
 
@@ -388,7 +388,7 @@ def test_the_task_of_a_sub_agent_is_found_in_its_parents_transcript(tmp_path: Pa
 
 
 def test_a_spooled_session_is_spooled_once(kb: KnowledgeBase) -> None:
-    from kb.knowledge.session.running import Job
+    from kb.sessions.active_sessions import Job
 
     job = Job("/t.jsonl", "s")
     assert leave(kb.state, job, kb.now()) and not leave(kb.state, job, kb.now() + 9)

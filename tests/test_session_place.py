@@ -9,8 +9,8 @@ from command_line import Ran, run
 from conftest import git
 from sessions import Session
 
-from kb.hosts import events
-from kb.knowledge import KnowledgeBase
+from kb.hooks import events
+from kb.knowledge_base import KnowledgeBase
 
 
 class Places:

@@ -17,8 +17,8 @@ from shapes import FASTAPI, RABBIT, SEEDS, Shape, files, is_sound, left_over, ok
 
 from kb import doctor
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase
-from kb.text import slugify
+from kb.knowledge_base import KnowledgeBase
+from kb.text.segment import slugify
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 from clones import FASTAPI, one
 from command_line import run
 
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 
 WILD = "a\u202eb \u200b\u200b \x1b[2J \U000e0041 p\u0430ypal 👩\u200d💻 می\u200cخواهم"
 SHOWN = "a⟨U+202E⟩b ⟨U+200B U+200B⟩ ⟨U+001B⟩[2J ⟨U+E0041⟩ p\u0430ypal 👩\u200d💻 می\u200cخواهم"

@@ -11,12 +11,12 @@ from clones import FASTAPI, FLASK, SMALL, commits, committed, decision, one
 from command_line import run
 from conftest import Clock, git
 
-from kb.candidate import as_json
 from kb.errors import GitFailed, KbError
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.write import attempts
-from kb.knowledge.write.candidates import Deciding
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+from kb.records.model import Candidate
+from kb.writing import spool_attempts
+from kb.writing.pipeline import Deciding
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_where_nothing_can_be_kept_the_write_fails(root: Path, busy: Path, tmp_p
 
 
 def test_two_knowledge_bases_have_two_spools(tmp_path: Path) -> None:
-    from kb.store.state import State
+    from kb.state.state_folder import State
 
     first = State("/a/b-c", os.environ)._elsewhere
     assert len({first, State("/a-b/c", os.environ)._elsewhere, State("/a/b/c", os.environ)._elsewhere}) == 3
@@ -152,7 +152,7 @@ def test_what_is_spooled_is_the_documented_form(kb: KnowledgeBase, busy: Path) -
     (path,) = kb.state.spooled()
     value = json.loads(Path(path).read_text())
     assert value["candidates"][0]["claims"] == {"backend.framework": "FastAPI"}
-    from kb.candidate import candidates
+    from kb.records.candidate import candidates
 
     assert candidates(value["candidates"]) == [FASTAPI._replace(scope="global")]
 
@@ -206,7 +206,7 @@ def test_a_job_whose_time_is_over_twice_is_set_aside(
     (path,) = kb.state.spooled()
     before = Path(path).read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(attempts, "JOB_SECONDS", 0.2)
+        patched.setattr(spool_attempts, "JOB_SECONDS", 0.2)
         patched.setattr(Deciding, "run", endless)
         assert kb.land() == []
         assert kb.land() == []
@@ -236,8 +236,8 @@ def test_the_end_of_the_time_that_a_finalizer_swallows_comes_again(monkeypatch: 
         while True:
             pass
 
-    monkeypatch.setattr(attempts, "JOB_SECONDS", 0.1)
-    with pytest.raises(attempts.JobTooLong), attempts.attempt(os.devnull + "/none"):
+    monkeypatch.setattr(spool_attempts, "JOB_SECONDS", 0.1)
+    with pytest.raises(spool_attempts.JobTooLong), spool_attempts.attempt(os.devnull + "/none"):
         swallow()
 
 
@@ -251,7 +251,7 @@ def stopped(path: str, times: int) -> None:
 def test_a_job_whose_process_was_killed_a_few_times_is_written(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
     (path,) = kb.state.spooled()
-    stopped(path, attempts.STOPPED_TRIES - 1)
+    stopped(path, spool_attempts.STOPPED_TRIES - 1)
     assert [verdict.verdict for verdict in kb.land()] == ["created"]
     assert kb.state.unreadable() == [] and not Path(path + ".begun").exists()
 
@@ -259,7 +259,7 @@ def test_a_job_whose_process_was_killed_a_few_times_is_written(kb: KnowledgeBase
 def test_a_job_that_was_stopped_every_time_does_not_hold_up_the_next_write(kb: KnowledgeBase, busy: Path) -> None:
     spooled(kb, busy, decision(0))
     (path,) = kb.state.spooled()
-    stopped(path, attempts.STOPPED_TRIES)
+    stopped(path, spool_attempts.STOPPED_TRIES)
     verdict = one(kb, decision(1))
     assert verdict.verdict == "created" and any("begun 5 times" in reason for reason in verdict.reasons)
     assert kb.state.unreadable() and not Path(path + ".begun").exists()

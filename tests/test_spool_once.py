@@ -11,17 +11,17 @@ from clones import FASTAPI, FLASK, SMALL, decision, one
 from conftest import Clock, git
 
 from bench.faultpoint import KILL, run
-from kb.candidate import as_json
 from kb.errors import Busy, GitFailed
+from kb.git.git_log import existing, is_ancestor
+from kb.git.revisions import common
 from kb.i18n import msg
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.lines.revisions import common
-from kb.knowledge.write import landed
-from kb.knowledge.write.candidates import Deciding, write
-from kb.knowledge.write.group import Call, Waiting
-from kb.knowledge.write.spool import spool
-from kb.record import Candidate
-from kb.store.git.lines import existing, is_ancestor
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+from kb.records.model import Candidate
+from kb.writing import landed_jobs
+from kb.writing.group_commit import Call, Waiting
+from kb.writing.pipeline import Deciding, write
+from kb.writing.spool import spool
 
 
 @pytest.fixture
@@ -216,9 +216,9 @@ def broken(kb: KnowledgeBase, root: Path) -> tuple[str, str]:
 
 
 def test_a_job_stays_where_git_cannot_look_whether_it_was_written(kb: KnowledgeBase, broken: tuple[str, str]) -> None:
-    landed.remember(kb, ["job"], [broken[0]])
+    landed_jobs.remember(kb, ["job"], [broken[0]])
     with pytest.raises(GitFailed):
-        landed.has_landed(kb, "job")
+        landed_jobs.has_landed(kb, "job")
 
 
 def test_a_history_that_cannot_be_read_is_no_answer(kb: KnowledgeBase, broken: tuple[str, str]) -> None:

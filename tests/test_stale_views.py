@@ -6,8 +6,8 @@ from clones import decision
 from command_line import run
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 
 def rows(root: Path, rule: str) -> list[str]:

@@ -11,9 +11,9 @@ from conftest import Clock, git
 from team import FIXTURES, Team, by_hand, edited, file_of, ids, log, subject, thought, written
 
 from kb.errors import Busy, GitFailed, NeedsPerson
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.knowledge.sync.rounds import Syncing, sync
+from kb.knowledge_base import KnowledgeBase
+from kb.sync.sync import Syncing, sync
+from kb.writing.init_base import make
 
 base, team = FIXTURES
 
@@ -501,8 +501,8 @@ def test_somebody_is_faster_at_the_last_moment(team: Team) -> None:
 
 
 def test_somebody_is_always_faster(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.knowledge.sync.rounds._TRIES", 3)
-    monkeypatch.setattr("kb.knowledge.sync.rounds._PAUSE", 0.0)
+    monkeypatch.setattr("kb.sync.sync._TRIES", 3)
+    monkeypatch.setattr("kb.sync.sync._PAUSE", 0.0)
     ann = team.clone("ann")
     move = 'new=$(git commit-tree -p main -m "$$" main^{tree}) && git update-ref refs/heads/main $new'
     team.hook("pre-receive", f"unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY; {move}")
@@ -555,7 +555,7 @@ def test_a_crash_between_the_branch_and_its_files_is_made_good(team: Team, monke
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kb.store.git.checkout.Following.follow", crash)
+    monkeypatch.setattr("kb.git.worktree.Following.follow", crash)
     with pytest.raises(KeyboardInterrupt):
         sync(bob)
     monkeypatch.undo()
@@ -577,7 +577,7 @@ def test_where_the_branch_cannot_move_nothing_else_does(team: Team, monkeypatch:
         raise GitFailed("no space")
 
     before, head = seen(Path(bob.root)), git(bob.root, "rev-parse", "HEAD")
-    monkeypatch.setattr("kb.store.git.repository.Repository.publish", full)
+    monkeypatch.setattr("kb.git.repository.Repository.publish", full)
     with pytest.raises(GitFailed, match="no space"):
         sync(bob)
     monkeypatch.undo()
@@ -667,7 +667,7 @@ def test_a_clone_learns_to_merge_records(team: Team) -> None:
 
 def test_one_waits_for_another_sync_but_not_for_ever(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = team.clone("ann")
-    monkeypatch.setattr("kb.knowledge.sync.rounds._PATIENCE", 0.1)
+    monkeypatch.setattr("kb.sync.sync._PATIENCE", 0.1)
     with team.opened(Path(kb.root)).state.alone("sync"), pytest.raises(Busy, match="another kb is at it"):
         sync(kb)
     assert sync(kb).remote == "origin"

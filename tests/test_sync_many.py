@@ -11,9 +11,9 @@ from clones import SMALL
 from conftest import Clock, git
 from team import FIXTURES, Team, thought, written
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync.rounds import Syncing, sync
-from kb.record import Record
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
+from kb.sync.sync import Syncing, sync
 
 base, team = FIXTURES
 

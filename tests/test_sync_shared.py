@@ -10,8 +10,8 @@ from conftest import git
 from team import FIXTURES, Team, ids, log, served, thought, written
 
 from kb.errors import NeedsPerson
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync.rounds import Synced, sync
+from kb.knowledge_base import KnowledgeBase
+from kb.sync.sync import Synced, sync
 
 base, team = FIXTURES
 

@@ -7,9 +7,9 @@ import pytest
 from talk import answered, called, said
 from test_proposals import Talk
 
-from kb.hosts.quick import says_nothing
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate
+from kb.hooks.fast_path import says_nothing
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate
 
 MONEY, LOGO = "How are refund amounts kept in the ledger?", "Which colours has the logo of the home page?"
 

@@ -6,10 +6,10 @@ import pytest
 from clones import decision, one
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Candidate, Record
-from kb.writing.contradict import contradiction
-from kb.writing.verdict import decide, sections_of
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Record
+from kb.similarity.contradictions import contradiction
+from kb.similarity.verdict import decide, sections_of
 
 THINGS = {"en": ("invoices", "sessions", "search"), "zh": ("发票", "会话", "搜索")}
 

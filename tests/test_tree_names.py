@@ -9,9 +9,9 @@ from conftest import git
 from team import FIXTURES, Team
 
 from kb.errors import NeedsPerson
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.sync.rounds import sync
-from kb.store.git.paths import leads_out
+from kb.git.path_safety import leads_out
+from kb.knowledge_base import KnowledgeBase
+from kb.sync.sync import sync
 
 base, team = FIXTURES
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
-from kb.orders import ORDERS, SIGNS, WORDS
-from kb.untrusted import COMMENT, HIDDEN, INSTRUCTION, bare, instruction, troubles, visible
+from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, bare, instruction, troubles, visible
+from kb.safety.injection_patterns import ORDERS, SIGNS, WORDS
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "attacks.jsonl").read_text("utf-8").splitlines()]
 TRIED = [row["text"] for row in ROWS if row["set"] == "tried"]

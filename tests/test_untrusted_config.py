@@ -20,10 +20,10 @@ from traps import QUIET, RECORD, TRAPS, Trap, merge_driver, own_merge_driver, us
 import kb
 from kb import doctor
 from kb.errors import GitFailed
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.store.git.command import COMMANDS, SETTINGS
-from kb.store.git.repository import Repository
+from kb.git.git_process import COMMANDS, SETTINGS
+from kb.git.repository import Repository
+from kb.knowledge_base import KnowledgeBase
+from kb.writing.init_base import make
 
 
 @pytest.fixture

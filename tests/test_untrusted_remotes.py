@@ -13,8 +13,8 @@ from conftest import Clock, git
 from traps import QUIET, RECORD, Trap, submodule_of, users_own
 
 from kb.errors import KbError
-from kb.knowledge import KnowledgeBase
-from kb.store.git.repository import Repository
+from kb.git.repository import Repository
+from kb.knowledge_base import KnowledgeBase
 
 
 @pytest.fixture

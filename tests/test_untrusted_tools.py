@@ -8,7 +8,7 @@ from clones import FASTAPI, FLASK, one
 from conftest import git
 from traps import Trap
 
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 
 
 @pytest.mark.parametrize("tool", ["gh", "glab"])

@@ -9,12 +9,12 @@ import pytest
 from command_line import run
 from sessions import Session, numbered
 
-from kb.decision import Decision
-from kb.hosts import events
-from kb.hosts.quick import says_nothing
-from kb.knowledge import KnowledgeBase
+from kb.guard.response import Decision
+from kb.hooks import events
+from kb.hooks.fast_path import says_nothing
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions.model_windows import Window, find_window
 from kb.sessions.usage import Usage, band, usage_in, window_of
-from kb.sessions.windows import Window, find_window
 
 # -- bands -----------------------------------------------------------------------------------------
 

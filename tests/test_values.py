@@ -6,7 +6,7 @@ import typing
 
 import pytest
 
-from kb.values import NamedTuple
+from kb.startup.namedtuple import NamedTuple
 
 
 class Ours(NamedTuple):

@@ -18,12 +18,12 @@ from fake_model import answer, vector
 from test_search import note
 
 from kb.errors import KbError
-from kb.knowledge import Filter, KnowledgeBase
-from kb.knowledge.recall import embedding
-from kb.knowledge.recall.answering import Explained, explained
-from kb.reading.fusion import fused
-from kb.store import models
-from kb.store.vectors import Vectors
+from kb.index import models
+from kb.index.vectors import Vectors
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.search import embedding
+from kb.search.answer import Explained, explained
+from kb.search.score_fusion import fused
 
 MODEL = Path(__file__).parent / "fake_model.py"
 RECORDS = [

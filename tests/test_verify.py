@@ -13,9 +13,9 @@ from clones import FASTAPI, one
 from command_line import run
 from conftest import git
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.verify import commands
-from kb.knowledge.verify import run as run_command
+from kb.checks.verify import commands
+from kb.checks.verify import run as run_command
+from kb.knowledge_base import KnowledgeBase
 
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 KB = (sys.executable, "-c", "from kb.cli import main; main()")

@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.checking.findings import Finding
+from kb.checks.findings import Finding
 from kb.config import Config
+from kb.history.timeline import Story, Version
 from kb.i18n import msg
-from kb.kinds import KINDS, section_label
-from kb.knowledge.review.branches import Review, Sides
-from kb.knowledge.story import Story, Version
-from kb.knowledge.write.inbox import Held
-from kb.record import Candidate, Evidence, Record, Section, Status
-from kb.text import one_line
-from kb.wiki.chunks import chunks
-from kb.wiki.files import file_names
+from kb.records.kinds import KINDS, section_label
+from kb.records.model import Candidate, Evidence, Record, Section, Status
+from kb.text.segment import one_line
 from kb.wiki.graph import edges, graph_data
 from kb.wiki.markup import anchors, cited, code, link, plain, table
+from kb.wiki.page_data import chunks
+from kb.wiki.page_fingerprints import Stamps
 from kb.wiki.pages import located, navigation, pages
 from kb.wiki.permalinks import forwarding, permalinks
 from kb.wiki.render import rendered
-from kb.wiki.stamps import Stamps
-from kb.wiki.whole import Archive, Page, Told, Wiki, wiki
+from kb.wiki.site_files import file_names
+from kb.wiki.wiki_model import Archive, Page, Told, Wiki, wiki
+from kb.writing.inbox import Held
+from kb.writing.reviews import Review, Sides
 
 TODAY = "2026-05-09"
 ATTACK = '<script>document.title="taken"</script><img src=x onerror=alert(1)>'

@@ -15,15 +15,15 @@ from mkdocs.livereload import LiveReloadServer
 from test_wiki import record
 from test_wiki_site import built, own_site, shelved
 
+from kb.checks.collect_checks import checked_again
 from kb.errors import BadInput, KbError
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.checkup import checked_again
-from kb.record import Record
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
 from kb.wiki.build import build, config_file_of, serve, served
-from kb.wiki.gather import gathered
-from kb.wiki.plugin import KbPage
-from kb.wiki.recordpage import record_page
-from kb.wiki.stamps import Stamps
+from kb.wiki.collect import gathered
+from kb.wiki.mkdocs_plugin import KbPage
+from kb.wiki.page_fingerprints import Stamps
+from kb.wiki.record_page import record_page
 
 DATES = {"sitemap.xml", "sitemap.xml.gz"}
 """They hold the day of the build, and so may differ."""

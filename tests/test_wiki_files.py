@@ -11,12 +11,12 @@ from test_wiki import ATTACK, made, record
 from test_wiki_site import archived, built, shelved
 
 from kb.config import Config
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.story import Story, Version
-from kb.record import Candidate, Evidence, Record
-from kb.wiki.files import file_names, files
-from kb.wiki.hidden import hidden
-from kb.wiki.stamps import Stamps
+from kb.history.timeline import Story, Version
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Candidate, Evidence, Record
+from kb.wiki.page_fingerprints import Stamps
+from kb.wiki.site_files import file_names, files
+from kb.wiki.visibility import hidden
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 

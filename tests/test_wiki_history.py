@@ -8,9 +8,9 @@ from conftest import git
 from test_wiki import record
 from test_wiki_site import shelved
 
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.story import Story, story
-from kb.store.git.repository import Repository
+from kb.git.repository import Repository
+from kb.history.timeline import Story, story
+from kb.knowledge_base import KnowledgeBase
 
 
 def told(place: Path) -> Story:

@@ -7,13 +7,13 @@ import pytest
 from test_wiki import ATTACK, TODAY, Seen, html_of, made, record
 from test_wiki_site import built, shelved
 
-from kb.knowledge.story import Story, Version
-from kb.record import Record
-from kb.wiki.arcs import SHOWN, arcs
-from kb.wiki.chunks import ROWS, chunk_names, chunks, piece_of
-from kb.wiki.health import orphans, unused
-from kb.wiki.stamps import Stamps
-from kb.wiki.whole import Wiki
+from kb.history.timeline import Story, Version
+from kb.records.model import Record
+from kb.wiki.health_page import orphans, unused
+from kb.wiki.page_data import ROWS, chunk_names, chunks, piece_of
+from kb.wiki.page_fingerprints import Stamps
+from kb.wiki.supersession_chart import SHOWN, arcs
+from kb.wiki.wiki_model import Wiki
 
 
 def pieces(wiki: Wiki) -> dict[str, object]:

@@ -10,7 +10,7 @@ from test_wiki import ATTACK, Seen, record
 from test_wiki_site import Anchored, shelved
 
 from kb.errors import BadInput
-from kb.knowledge import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase
 from kb.wiki.preview import preview
 
 

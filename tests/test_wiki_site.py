@@ -22,13 +22,13 @@ from conftest import DAY, git
 from test_wiki import ATTACK, Seen, record
 
 from kb.errors import BadInput, KbError
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.make import make
-from kb.knowledge.names import folder_of
-from kb.markdown import render
-from kb.record import Record
-from kb.text import slugify
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Record
+from kb.records.record_file import render
+from kb.records.record_paths import folder_of
+from kb.text.segment import slugify
 from kb.wiki.build import build
+from kb.writing.init_base import make
 
 
 def shelved(place: Path, records: Iterable[Record], language: str = "en", name: str = "kb", more: str = "") -> Path:

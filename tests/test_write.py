@@ -7,8 +7,8 @@ import pytest
 from clones import FASTAPI, FLASK, SMALL, commits, committed, decision, one, texts_below
 from conftest import Clock, git
 
-from kb.knowledge import Filter, KnowledgeBase
-from kb.record import Candidate
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.records.model import Candidate
 
 # -- merge ----------------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.errors import BadRecord
-from kb.exchange.wukong import USER_HEADING, impact_paths, parse, render
-from kb.markdown import read
-from kb.markdown import render as render_file
-from kb.record import Record, Section, Status
-from kb.short import gist, short
+from kb.importers.wukong import USER_HEADING, impact_paths, parse, render
+from kb.records.model import Record, Section, Status
+from kb.records.record_file import read
+from kb.records.record_file import render as render_file
+from kb.records.short_form import gist, short
 
 SHORT_HEADINGS = """## [D001] 使用 Ollama 作为本地 LLM
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import within
 
-from kb import yamlfront
 from kb.errors import BadRecord
-from kb.front import MAX_BYTES, MAX_DEPTH, MAX_FRONT, decode, front
-from kb.markdown import record_of
+from kb.records import safe_yaml
+from kb.records.front_matter import MAX_BYTES, MAX_DEPTH, MAX_FRONT, decode, front
+from kb.records.record_file import record_of
 
 
 def test_depth_is_counted_from_the_front_itself() -> None:
@@ -116,8 +116,8 @@ def test_law_any_bytes_are_a_record_or_no_record(data: bytes) -> None:
 
 @pytest.mark.parametrize("piece", ["a: &x ", "*x ", "!!x ", "- ", "? ", "[{", "<<: ", "'", "\\", "a: |\n", "%", ": "])
 def test_the_slow_reader_is_no_way_around(monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
-    slow = type("_Slow", (yaml.SafeLoader,), {**vars(yamlfront._Loader), "__init__": _start})
-    monkeypatch.setattr(yamlfront, "_Loader", slow)
+    slow = type("_Slow", (yaml.SafeLoader,), {**vars(safe_yaml._Loader), "__init__": _start})
+    monkeypatch.setattr(safe_yaml, "_Loader", slow)
     with within(5):
         for count in (1, 3, 2000):
             try:

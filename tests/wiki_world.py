@@ -9,9 +9,9 @@ from clones import FASTAPI, FLASK, SMALL
 from conftest import DAY, git
 from test_wiki_site import WITH_SESSIONS, Anchored, archived, shelved
 
-from kb.knowledge import KnowledgeBase
-from kb.record import Evidence, Record, Section
-from kb.text import one_line
+from kb.knowledge_base import KnowledgeBase
+from kb.records.model import Evidence, Record, Section
+from kb.text.segment import one_line
 from kb.wiki.build import build
 
 ATTACK = '<script>document.title="taken"</script><img src=x onerror="document.title=1">'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from kb.process import begin, leave
+from kb.startup.process import begin, leave
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Make a knowledge base."),

@@ -12,7 +12,7 @@ from kb.cli.door import json_option, language_in_use
 from kb.cli.prints import print_json
 from kb.cli.settings import carry_out, project_wanted
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
@@ -57,12 +57,12 @@ def install(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -
     The block goes into AGENTS.md, CLAUDE.md and GEMINI.md where they are, else into a new AGENTS.md. What stands around
     it stays byte for byte. A file of the skill that somebody has edited is left alone.
     """
-    from kb import agents
+    from kb.hooks import agent_files
 
     files, folder = _places(is_user, names, skills)
     language = language_in_use()
-    changes, kept = agents.with_skill(folder, language)
-    for change in (*(agents.with_block(path, language) for path in files), *changes):
+    changes, kept = agent_files.with_skill(folder, language)
+    for change in (*(agent_files.with_block(path, language) for path in files), *changes):
         carry_out(change, dry_run=dry_run, nothing=msg("{path} is up to date", path=change.path),
                   done=msg("written: {path}", path=change.path))  # fmt: skip
     _name(kept)
@@ -73,15 +73,15 @@ def install(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -
 @_where
 def uninstall(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
     """Take the protocol block and the skill out; what stands around the block stays byte for byte."""
-    from kb import agents
+    from kb.hooks import agent_files
 
     files, folder = _places(is_user, names, skills)
-    changes, kept = agents.without_skill(folder)
-    for change in (*map(agents.without_block, files), *changes):
+    changes, kept = agent_files.without_skill(folder)
+    for change in (*map(agent_files.without_block, files), *changes):
         carry_out(change, dry_run=dry_run, nothing=msg("nothing of kb stands in {path}", path=change.path),
                   done=msg("taken out: {path}", path=change.path))  # fmt: skip
     if not dry_run:
-        agents.sweep(folder)
+        agent_files.sweep(folder)
     _name(kept)
 
 
@@ -93,11 +93,11 @@ def status(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool) ->
 
     Drift is a block and a skill that speak of different versions of the protocol; then the block holds.
     """
-    from kb import agents
+    from kb.hooks import agent_files
 
     files, folder = _places(is_user, names, skills)
-    found = agents.standings(files, folder, language_in_use())
-    drift = agents.drift(found)
+    found = agent_files.standings(files, folder, language_in_use())
+    drift = agent_files.drift(found)
     if as_json:
         print_json({"files": found, "drift": [_words(each) for each in drift]})
     else:
@@ -110,10 +110,10 @@ def status(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool) ->
 
 def _places(is_user: bool, names: tuple[str, ...], skills: str) -> tuple[list[str], str]:
     """Return the files for the block and the folder of the skill."""
-    from kb import agents
+    from kb.hooks import agent_files
 
     top = project_wanted(is_user, not is_user)
-    return agents.protocol_files(top, os.environ, names), agents.skill_folder(top, os.environ, skills)
+    return agent_files.protocol_files(top, os.environ, names), agent_files.skill_folder(top, os.environ, skills)
 
 
 def _name(kept: list[str]) -> None:

@@ -6,11 +6,11 @@ import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import name_broken, print_json, record_line
-from kb.kinds import KINDS
-from kb.values import TYPE_CHECKING
+from kb.records.kinds import KINDS
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Look at seeds, karma and preferences.")

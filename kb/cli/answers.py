@@ -10,13 +10,13 @@ from kb.cli.prints import explain_nothing, failed, name_broken, print_json, prin
 from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError
 from kb.i18n import msg
-from kb.record import EXIT_REFUSED
-from kb.values import TYPE_CHECKING
+from kb.records.model import EXIT_REFUSED
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import Filter, KnowledgeBase
-    from kb.knowledge.recall.answering import Answer, Explained
-    from kb.record import Candidate
+    from kb.knowledge_base import Filter, KnowledgeBase
+    from kb.records.model import Candidate
+    from kb.search.answer import Answer, Explained
 
 
 def show(
@@ -26,7 +26,7 @@ def show(
     """Print the file of a record, or its short form; *commit*: as it stood there."""
     text = ""
     if commit:
-        from kb.knowledge.past.standing import record_at
+        from kb.history.snapshot import record_at
 
         record, text = record_at(kb, commit, name, scope=scope or kb.here)
     else:
@@ -35,7 +35,7 @@ def show(
     if as_json:
         print_json(record)
     elif short or strict:
-        from kb import short as forms
+        from kb.records import short_form as forms
 
         print(forms.short(record, kb.config.language, strict=strict))
     else:
@@ -60,11 +60,11 @@ def search(
     kb.look()
     project, query = kb.project(os.getcwd()), " ".join(words)
     if commit or agent:
-        from kb.knowledge.past.asking import asked
+        from kb.history.search_past import asked
 
         found = asked(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
     else:
-        from kb.knowledge.recall.answering import explained
+        from kb.search.answer import explained
 
         found = explained(kb, query, wanted=wanted, project=project, limit=limit)
     answers = found.answers
@@ -79,7 +79,7 @@ def search(
         return
     if explain:
         _tell_how(kb, found)
-    from kb.knowledge.lookup import name_of
+    from kb.index.lookup import name_of
 
     for answer in answers:
         print(f"{name_of(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
@@ -130,8 +130,8 @@ def keep_for_later(place: str, read: Callable[[], Sequence[Candidate]], why: KbE
 
     *place* "": the one around the current folder. Conflict markers in kb.toml must not cost what somebody hands in.
     """
-    from kb.knowledge.lookup import root_around, root_at
-    from kb.knowledge.write.spool import spool_without_settings
+    from kb.index.lookup import root_around, root_at
+    from kb.writing.spool import spool_without_settings
 
     code = failed(why, place)
     root = root_at(place) if place else root_around(os.getcwd(), os.environ)
@@ -146,7 +146,7 @@ def keep_for_later(place: str, read: Callable[[], Sequence[Candidate]], why: KbE
 
 def handed_in(source: str) -> list[Candidate]:
     """Return the candidates in the file *source*, "-" for stdin; raise BadInput."""
-    from kb import candidate
+    from kb.records import candidate
 
     try:
         if source == "-":

@@ -7,10 +7,10 @@ import click
 from kb.cli.door import json_option, usage, with_kb
 from kb.cli.session import archived
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Archive a session.")
@@ -29,7 +29,7 @@ def command(
     What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
-    from kb.knowledge.session.pruning import latest_transcript
+    from kb.sessions.prune_transcript import latest_transcript
 
     if transcript and given:
         raise usage(msg("give the transcript once"))

@@ -12,10 +12,10 @@ from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Tell what became of the records between two commits.")
@@ -27,11 +27,11 @@ def command(kb: KnowledgeBase, span: str, as_json: bool) -> None:
 
     The release notes of decisions, as markdown. A alone means A..HEAD.
     """
-    from kb.knowledge.lookup import name_of
-    from kb.knowledge.past import when
-    from kb.knowledge.past.between import between
+    from kb.history import revision_spec
+    from kb.history.changes import between
+    from kb.index.lookup import name_of
 
-    happened = between(kb, *when.two(kb, span))
+    happened = between(kb, *revision_spec.two(kb, span))
     if as_json:
         print_json(as_values(happened))
         return

@@ -12,11 +12,11 @@ from kb.cli.door import usage, with_kb
 from kb.cli.prints import print_json
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.checking.findings import Finding
-    from kb.knowledge import KnowledgeBase
+    from kb.checks.findings import Finding
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Check the records.")
@@ -60,10 +60,10 @@ def command(
 
 def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Sequence[Finding]:
     """Check the records, print what is found and return it."""
-    from kb.checking import report
-    from kb.knowledge.checkup import checked, those
-    from kb.knowledge.write.beside import tell_kept_work
-    from kb.knowledge.write.dropped import tell_put_back
+    from kb.checks import report
+    from kb.checks.collect_checks import checked, those
+    from kb.git.dropped_records import tell_put_back
+    from kb.writing.concurrent_git import tell_kept_work
 
     reader = "" if form == "markdown" else None  # who reads the page stands anywhere
     found, records, shared = checked(kb, fix=fix, below=below, reader=reader)
@@ -87,8 +87,8 @@ def _checked(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seque
 
 def _stale_layout(kb: KnowledgeBase) -> list[Finding]:
     """Return that `anchors.md` of the layout of one project is older than the records, where it is."""
-    from kb.checking.findings import Finding
-    from kb.exchange.layout import stale_anchors
+    from kb.checks.findings import Finding
+    from kb.importers.project_layout import stale_anchors
 
     path = stale_anchors(kb)
     message = msg("it is not up to date with the records")
@@ -97,9 +97,9 @@ def _stale_layout(kb: KnowledgeBase) -> list[Finding]:
 
 def _compared(kb: KnowledgeBase, revision: str, below: list[str], form: str) -> Sequence[Finding]:
     """Compare the checkout with *revision*, print the outcome and return what is against the merge."""
-    from kb.checking import report
+    from kb.checks import report
+    from kb.checks.compare import compare
     from kb.cli import comment
-    from kb.knowledge.lines.compare import compare
 
     comparison = compare(kb, revision, below=below)
     language = kb.config.language

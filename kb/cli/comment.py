@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kb.checking.changes import STEPS, Change, Comparison
-from kb.checking.changes import Part as Piece
-from kb.checking.findings import Finding
-from kb.checking.report import as_json as as_values
+from kb.checks.findings import Finding
+from kb.checks.record_diff import STEPS, Change, Comparison
+from kb.checks.record_diff import Part as Piece
+from kb.checks.report import as_json as as_values
 from kb.cli.ink import MARKDOWN, Ink, Item, Part, fitted
 from kb.cli.prints import STATUSES
 from kb.i18n import Message, msg
-from kb.kinds import SECTIONS, kind_label, section_label
-from kb.knowledge.names import scope_of
-from kb.record import Record, Status, name_for
-from kb.short import gist
-from kb.text import clip
+from kb.records.kinds import SECTIONS, kind_label, section_label
+from kb.records.model import Record, Status, name_for
+from kb.records.record_paths import scope_of
+from kb.records.short_form import gist
+from kb.text.segment import clip
 
 MARK = "<!-- kb-check -->"
 """The first line of a comment, by which the next run finds it."""

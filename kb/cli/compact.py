@@ -7,10 +7,10 @@ import os
 import click
 
 from kb.cli.door import with_kb
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Show the running session in its compact form.")
@@ -25,13 +25,13 @@ def command(kb: KnowledgeBase, session: str, budget: int | None) -> None:
     With --budget it may be a transcript: its richest form that fits is printed, with every anchor that it cites.
     """
     if budget is not None:
-        from kb.knowledge.session.budget import compressed
-        from kb.knowledge.session.running import latest
+        from kb.capture.compress import compressed
+        from kb.sessions.active_sessions import latest
 
         path = session if os.path.isfile(session) else latest(kb, session).transcript
         click.echo(compressed(kb, path, budget).text, nl=False)
         return
-    from kb.knowledge.session.chosen import forced, note
+    from kb.capture.form_choice import forced, note
 
     made = forced(kb, "compact", session)
     click.echo(made.text, nl=False)

@@ -17,7 +17,7 @@ from kb.i18n import msg
 def command(ctx: click.Context, as_json: bool) -> None:
     """Print every setting of kb.toml with its value here, its default and what it means."""
     from kb.config import Config, load, meaning_of
-    from kb.home import found
+    from kb.paths import found
 
     root = ctx.find_root().obj or found(os.getcwd(), os.environ)
     config = load(root) if root else Config()

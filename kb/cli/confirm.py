@@ -6,10 +6,10 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import show_verdicts
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Say that a record still holds.")

@@ -9,10 +9,10 @@ import click
 from kb.cli.door import json_option, kind_wanted, language_in_use, percent_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 _CALLS_FOR = {
     "roomy": msg("the expanded form fits"),
@@ -40,7 +40,7 @@ def build(kb: KnowledgeBase, query: str, budget: int, kind: str, as_json: bool) 
     The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question,
     nothing is printed.
     """
-    from kb.knowledge import Filter
+    from kb.knowledge_base import Filter
 
     made = kb.context(query, budget=budget, wanted=Filter(kind_wanted(kind)), project=kb.project(os.getcwd()))
     warnings = [kb.words(warning) for warning in made.warnings]
@@ -71,17 +71,17 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
 
     Relevance is how much of what was asked a record speaks of.
     """
-    from kb.knowledge.recall import context
+    from kb.context import build_context
 
-    loaded = context.load(kb, query, project=kb.project(os.getcwd()), most=most)
+    loaded = build_context.load(kb, query, project=kb.project(os.getcwd()), most=most)
     if as_json:
         background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}
         print_json({**background, "related": loaded.related, "knowledge": loaded.knowledge})
     elif as_list:
-        for row in context.listed(loaded.answers[:most]):
+        for row in build_context.listed(loaded.answers[:most]):
             click.echo(kb.words(row))
     else:
-        made = context.summary(loaded, budget)
+        made = build_context.summary(loaded, budget)
         click.echo(made.translate(kb.config.language))
         for sentence in made.omitted:
             warn(kb, sentence)
@@ -94,7 +94,7 @@ def load(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool, a
 @json_option
 def tokens_(file: str, as_json: bool) -> None:
     """Estimate the tokens of FILE, or of stdin, and count its words and CJK characters."""
-    from kb.text import count, tokens
+    from kb.text.segment import count, tokens
 
     with click.open_file(file, encoding="utf-8", errors="replace") as opened:
         text = opened.read()
@@ -117,10 +117,10 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
-    from kb.knowledge.session import lights, pruning
+    from kb.sessions import prune_transcript, usage_alerts
 
-    path = "" if percent is not None else transcript or pruning.latest_transcript(kb)
-    used, now = lights.measured(kb, path, percent=-1.0 if percent is None else percent, model=model)
+    path = "" if percent is not None else transcript or prune_transcript.latest_transcript(kb)
+    used, now = usage_alerts.measured(kb, path, percent=-1.0 if percent is None else percent, model=model)
     if as_json:
         print_json({"percent": used.percent, "tokens": used.tokens, "window": used.window,
                     "window_known": used.is_known, "model": used.model,

@@ -12,13 +12,13 @@ from kb.cli.ink import PLAIN
 from kb.cli.past import as_json as as_values
 from kb.cli.past import told
 from kb.cli.prints import print_json
+from kb.context.disclose import base_name, passage
 from kb.i18n import Message, msg
-from kb.knowledge.recall.handed import base_name, passage
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.past.digest import Digest
+    from kb.history.digest import Digest
+    from kb.knowledge_base import KnowledgeBase
 
 _QUOTED = PLAIN._replace(text=lambda words: passage(PLAIN.text(words)))
 """For a reader who may be an agent: titles and folder names that pass for a tag of the host are quoted."""
@@ -35,7 +35,7 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
 
     What was used is what this clone has handed to agents; other clones count for themselves.
     """
-    from kb.knowledge.past.digest import digest
+    from kb.history.digest import digest
 
     found = digest(kb, kb.day_named(since))
     if as_json:
@@ -47,7 +47,7 @@ def command(kb: KnowledgeBase, since: str, as_json: bool) -> None:
 
 def lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     """Yield what a person reads of a digest."""
-    from kb.knowledge.lookup import name_of
+    from kb.index.lookup import name_of
 
     changes = list(told(found.changes, kb.config.language, _QUOTED, partial(name_of, kb)))
     yield from changes or [kb.words(msg("no record changes")), ""]

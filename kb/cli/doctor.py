@@ -21,7 +21,7 @@ _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
 def command(ctx: click.Context, fix: bool, as_json: bool) -> None:
     """Look at git, the repository, the index, the spool, the hooks and more; exit 1 where something failed."""
     from kb import doctor
-    from kb.home import found
+    from kb.paths import found
 
     root = ctx.find_root().obj or found(os.getcwd(), os.environ) or ""
     outcomes = doctor.examine(root, os.getcwd(), os.environ, fix=fix)

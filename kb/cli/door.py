@@ -10,14 +10,14 @@ import click
 
 from kb.cli.prints import spoken
 from kb.i18n import Message, msg
-from kb.patterns import regex
-from kb.record import SCOPE, Status
-from kb.values import TYPE_CHECKING
+from kb.records.model import SCOPE, Status
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 _SCOPE = regex(SCOPE)
 
@@ -54,7 +54,7 @@ def with_kb(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def opened(ctx: click.Context) -> KnowledgeBase:
     """Open the knowledge base that the command line names, or the one around the current folder."""
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
     place = ctx.find_root().obj
     return KnowledgeBase.at(place, folder=os.getcwd()) if place else KnowledgeBase.open()
@@ -68,7 +68,7 @@ def language_in_use(context: click.Context | None = None) -> str:
 
 def refuse_stranger(avatar: str) -> None:
     """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
-    from kb.knowledge.recall.hints import AVATARS, is_avatar
+    from kb.context.give_hints import AVATARS, is_avatar
 
     if not is_avatar(avatar):
         raise usage(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=", ".join(AVATARS)))
@@ -100,7 +100,7 @@ def scope_wanted(kb: KnowledgeBase, scope: str, project: str) -> str:
 
 def kind_wanted(word: str) -> tuple[str, ...]:
     """Return the kind that *word* (its name, prefix or Chinese label) names, for a filter; none for ""."""
-    from kb.kinds import KINDS, kind_named
+    from kb.records.kinds import KINDS, kind_named
 
     row = kind_named(word)
     if word and row is None:

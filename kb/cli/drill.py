@@ -9,10 +9,10 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Tell how to find an answer: read, or have a pack made.")
@@ -24,9 +24,9 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
 
     More than 3 files or 300 lines are for the reader: `kb pack`. An answer cites what it was read from.
     """
-    from kb.knowledge.recall import routes
+    from kb.context import build_routes
 
-    plan = routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
+    plan = build_routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
     if as_json:
         print_json(plan)
         return

@@ -10,15 +10,15 @@ from kb.cli.door import scope_option, with_kb
 from kb.cli.person import has_decided, is_at_terminal, yes_option
 from kb.cli.prints import show_verdicts, warn
 from kb.errors import KbError, NeedsPerson, Overtaken
-from kb.front import decode
 from kb.i18n import msg
-from kb.knowledge.write import drafts
-from kb.record import Record, Verdict
-from kb.values import TYPE_CHECKING
+from kb.records.front_matter import decode
+from kb.records.model import Record, Verdict
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.writing import edit_drafts
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.write.drafts import Draft
+    from kb.knowledge_base import KnowledgeBase
+    from kb.writing.edit_drafts import Draft
 
 
 @click.command(short_help="Edit a record in your editor.")
@@ -37,13 +37,13 @@ def command(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> None:
     _need_editor(kb, record)
     _name_left(kb, record)
     opened = kb.text(record)
-    draft = drafts.begin_draft(kb, record, opened)
+    draft = edit_drafts.begin_draft(kb, record, opened)
     try:
         verdict = _edited(kb, record, draft, opened, decided=has_decided(kb, yes=yes))
     except BaseException:
         _leave(kb, draft, opened)
         raise
-    drafts.drop_draft(draft)
+    edit_drafts.drop_draft(draft)
     show_verdicts(kb, [verdict], as_json=False)
 
 
@@ -67,13 +67,13 @@ def _edited(kb: KnowledgeBase, record: Record, draft: Draft, opened: str, *, dec
     while True:
         _open_editor(kb, record, draft.path)
         try:
-            text = decode(drafts.read_draft(draft), os.path.basename(draft.path))
+            text = decode(edit_drafts.read_draft(draft), os.path.basename(draft.path))
             if text in (base, ""):
                 return unchanged(record)
             return kb.replace_text(record, text, opened=base, committed=committed, decided=decided)
         except KbError as error:
             if isinstance(error, Overtaken) and error.marked:
-                drafts.write_draft(draft.path, error.marked.decode())
+                edit_drafts.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
             _show(kb, error)
             if not click.confirm(kb.words(msg("edit again?")), default=True, err=True):
@@ -103,16 +103,16 @@ def _show(kb: KnowledgeBase, error: KbError) -> None:
 
 def _leave(kb: KnowledgeBase, draft: Draft, opened: str) -> None:
     """Keep what was typed and say where; a file in which nothing was typed goes."""
-    if drafts.read_draft(draft) in (opened.encode(), b""):
-        drafts.drop_draft(draft)
+    if edit_drafts.read_draft(draft) in (opened.encode(), b""):
+        edit_drafts.drop_draft(draft)
         return
-    drafts.keep_draft(draft)
+    edit_drafts.keep_draft(draft)
     warn(kb, msg("what you wrote is kept in {path}", path=draft.path))
 
 
 def _name_left(kb: KnowledgeBase, record: Record) -> None:
     """Name what was typed into *record* before and never committed."""
-    for draft in drafts.left_drafts(kb):
+    for draft in edit_drafts.left_drafts(kb):
         if os.path.basename(draft.path).startswith((f"{record.id}.", f"{record.id}-")):
             warn(kb, msg("what was typed before was never committed: {path}; take over what holds, then delete it",
                          path=draft.path))  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from kb.cli.door import with_kb
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Show the running session in its expanded form.")
@@ -19,7 +19,7 @@ def command(kb: KnowledgeBase, session: str) -> None:
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """
-    from kb.knowledge.session.chosen import forced, note
+    from kb.capture.form_choice import forced, note
 
     made = forced(kb, "expanded", session)
     click.echo(made.text, nl=False)

@@ -6,10 +6,10 @@ import click
 
 from kb.cli.door import one, scope_option, with_kb
 from kb.cli.prints import name_broken, warn_of_orders
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.group(short_help="Write records in another tool's form.")
@@ -23,9 +23,9 @@ def command() -> None:
 @with_kb
 def wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
-    from kb.exchange.wukong import render
-    from kb.knowledge import Filter
-    from kb.knowledge.write.files import write_export
+    from kb.importers.wukong import render
+    from kb.knowledge_base import Filter
+    from kb.writing.plain_files import write_export
 
     records = sorted(kb.records(Filter(scopes=one(scope))), key=lambda record: record.uid or "~")
     name_broken(kb)

@@ -9,10 +9,10 @@ import click
 
 from kb.cli.door import opened, percent_option, usage
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 _LINT = "lint"
 
@@ -34,22 +34,22 @@ def command(
     if words[:1] == (_LINT,):
         _lint(words[1:])
     with opened(ctx) as kb:
-        from kb.knowledge.session import forming
+        from kb.sessions import render_forms
 
-        form = words[0] if words and words[0] in forming.FORMS else ""
+        form = words[0] if words and words[0] in render_forms.FORMS else ""
         rest = words[1:] if form else words
-        if len(rest) > 1 or (situation and (form or situation not in forming.SITUATIONS)):
-            names = ", ".join((*forming.FORMS, _LINT))
+        if len(rest) > 1 or (situation and (form or situation not in render_forms.SITUATIONS)):
+            names = ", ".join((*render_forms.FORMS, _LINT))
             raise usage(msg("give one form ({forms}) or one situation ({situations}), and one source",
-                            forms=names, situations=", ".join(forming.SITUATIONS)))  # fmt: skip
+                            forms=names, situations=", ".join(render_forms.SITUATIONS)))  # fmt: skip
         if limit is not None:
             kb.config = kb.config._replace(compact_limit=limit)
-        wanted = form or forming.SITUATIONS.get(situation, "")
+        wanted = form or render_forms.SITUATIONS.get(situation, "")
         _print(kb, wanted, rest[0] if rest else "", -1.0 if percent is None else percent)
 
 
 def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
-    from kb.knowledge.session.chosen import form_wanted
+    from kb.capture.form_choice import form_wanted
 
     made = form_wanted(kb, form, source, percent=percent)
     click.echo(made.text, nl=False)
@@ -60,7 +60,7 @@ def _print(kb: KnowledgeBase, form: str, source: str, percent: float) -> None:
 def _lint(paths: tuple[str, ...]) -> None:
     """Prove the form in a file, or on stdin, and leave with 1 where it is none."""
     from kb.cli.door import language_in_use
-    from kb.knowledge.session.forming import linted
+    from kb.sessions.render_forms import linted
 
     if len(paths) > 1:
         raise usage(msg("give one form ({forms}) or one situation ({situations}), and one source",

@@ -20,13 +20,13 @@ _LEVELS = {"high": msg("high"), "low": msg("low")}
 @click.pass_context
 def command(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: bool) -> None:
     """Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH."""
-    from kb.knowledge.guard import watching
+    from kb.guard import decide
 
     if config:
-        click.echo(watching.settings_text(), nl=False)
+        click.echo(decide.settings_text(), nl=False)
         return
     with opened(ctx) as kb:
-        found = watching.standing(kb, os.getcwd(), paths)
+        found = decide.standing(kb, os.getcwd(), paths)
         risks = [(path, risk.name, kb.words(risk.reason)) for path, risk in found.risks]
         if found.notice:
             warn(kb, found.notice)

@@ -8,10 +8,10 @@ import click
 
 from kb.cli.door import json_option, refuse_stranger, with_kb
 from kb.cli.prints import print_json
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Print the hint for a moment of work.")

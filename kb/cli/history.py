@@ -6,10 +6,10 @@ import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import padded, print_json
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Tell the life of a record.")
@@ -22,7 +22,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
 
     播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
     """
-    from kb.knowledge.moments import STAGES
+    from kb.history.record_life import STAGES
 
     moments = kb.history(name, scope=scope)
     if as_json:

@@ -11,12 +11,12 @@ from kb.cli.door import json_option, language_in_use, usage
 from kb.cli.prints import print_json
 from kb.cli.settings import carry_out, project_wanted
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.settingsfile import Change
+    from kb.hooks.settings_file import Change
 
 
 @click.group(short_help="Connect an agent host.")
@@ -46,7 +46,7 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestr
 
     HOST is claude, codex, gemini, copilot, cursor or opencode.
     """
-    from kb.hosts import install, orchestrator
+    from kb.hooks import install, orchestrator
 
     found, folder = install.host_named(host), project_wanted(is_user, is_project)
     if orchestrators:
@@ -69,9 +69,9 @@ def install_(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestr
 
 def _tell_of_trust(host: str, path: str) -> None:
     """Say that Codex runs no hook before the person has trusted it, unless it is trusted already."""
-    from kb.hosts import codextrust
+    from kb.hooks import codex_trust
 
-    if host == "codex" and codextrust.untrusted(path, os.environ):
+    if host == "codex" and codex_trust.untrusted(path, os.environ):
         said = msg("codex runs them only after you have trusted them: start codex and answer “Hooks need review”; "
                    "until then, and in codex exec, it runs none and says nothing")  # fmt: skip
         click.echo(said.translate(language_in_use()), err=True)
@@ -84,7 +84,7 @@ def uninstall(host: str, is_user: bool, is_project: bool, dry_run: bool, orchest
 
     Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.
     """
-    from kb.hosts import install, orchestrator
+    from kb.hooks import install, orchestrator
 
     found, folder = install.host_named(host), project_wanted(is_user, is_project)
     if orchestrators:
@@ -108,7 +108,7 @@ def _take_out(change: Change, dry_run: bool) -> None:
 
 
 def _file_of_agents(host: str, folder: str) -> str:
-    from kb.hosts import orchestrator
+    from kb.hooks import orchestrator
 
     if host != "opencode":
         raise usage(msg("--orchestrator is for opencode"))
@@ -119,7 +119,7 @@ def _file_of_agents(host: str, folder: str) -> str:
 @json_option
 def status(as_json: bool) -> None:
     """Show which hooks of kb stand in the settings of the user and of the project around, for every host."""
-    from kb.hosts import HOSTS, install
+    from kb.hooks import HOSTS, install
 
     rows = [
         {"host": host, "path": path, **hook._asdict()}
@@ -142,7 +142,7 @@ def status(as_json: bool) -> None:
 @click.option("--mcp", is_flag=True, help="Offer kb's MCP server as well.")
 def plugin_(folder: str, program: str, mcp: bool) -> None:
     """Write a folder that is a marketplace of Claude Code with one plugin: kb's hooks for everybody who adds it."""
-    from kb.hosts import install, plugin
+    from kb.hooks import install, plugin
 
     changed = plugin.write_folder(folder, plugin.claude_files(program, install.WORDS, mcp=mcp))
     for path in changed:

@@ -9,11 +9,11 @@ import click
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import explain_nothing, padded, print_json, record_line
 from kb.i18n import msg
-from kb.text import clip
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import clip
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 _RELATIONS = {
     "superseded by": msg("superseded by"),
@@ -38,7 +38,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, as_json: bool) -> None:
 
     Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.
     """
-    from kb.knowledge.past.impact import impact
+    from kb.history.dependents import impact
 
     found = impact(kb, name, scope=scope)
     if as_json:

@@ -14,13 +14,13 @@ from kb.cli.door import json_option, scope_option, scope_wanted, with_kb
 from kb.cli.prints import STATUSES, print_json, show_verdict, warn
 from kb.errors import BadInput, BadRecord, KbError
 from kb.i18n import Message, msg
-from kb.record import EXIT_REFUSED
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.records.model import EXIT_REFUSED
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.exchange.adr import Imported
-    from kb.knowledge import KnowledgeBase
-    from kb.record import Record, Verdict
+    from kb.importers.adr import Imported
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Record, Verdict
 
 MAX_FILE = 64_000_000
 """Bytes of the largest single-file form that is read."""
@@ -60,7 +60,7 @@ def adr(
     PATH is a file, or a folder whose markdown files are read. What is no decision record is named with the reason, and
     the others go on. Numbers, dates, statuses and links between the records are kept.
     """
-    from kb.exchange.adrset import resolve
+    from kb.importers.adr_set import resolve
 
     wanted = scope_wanted(kb, scope, project)
     files = dict(pair for path in paths for pair in markdown_files(path))
@@ -83,7 +83,7 @@ def adr(
 @with_kb
 def wukong(kb: KnowledgeBase, file: str, project: str, scope: str, dry_run: bool, verbose: bool, as_json: bool) -> None:
     """Import the anchors of FILE, in which each stands under its `## [D001] title`."""
-    from kb.exchange.wukong import parse
+    from kb.importers.wukong import parse
 
     wanted = scope_wanted(kb, scope, project)
     records = parse(_text(file), wanted, file)
@@ -120,8 +120,8 @@ def _name(place: str, start: str) -> str:
 
 def _read(kb: KnowledgeBase, files: dict[str, str], given: Sequence[str]) -> tuple[list[Imported], list[KbError]]:
     """Return the decision records in *files* (place → name), and for every other file why it is none."""
-    from kb.exchange.adr import read_adr
-    from kb.front import decode
+    from kb.importers.adr import read_adr
+    from kb.records.front_matter import decode
 
     found: list[Imported] = []
     skipped: list[KbError] = []

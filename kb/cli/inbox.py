@@ -7,11 +7,11 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import explain_nothing, print_json, show_verdicts, warn
 from kb.i18n import msg
-from kb.kinds import kind_label
-from kb.values import TYPE_CHECKING
+from kb.records.kinds import kind_label
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.group(invoke_without_command=True, short_help="See what the gate keeps back.")
@@ -28,7 +28,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @with_kb
 def list_(kb: KnowledgeBase, as_json: bool) -> None:
     """List what is held: name, how often it was seen, kind and title."""
-    from kb.knowledge.session.refusals import LATELY, refusals
+    from kb.capture.refusals import LATELY, refusals
 
     held = kb.held()
     if as_json:
@@ -49,7 +49,7 @@ def list_(kb: KnowledgeBase, as_json: bool) -> None:
 @with_kb
 def show(kb: KnowledgeBase, name: str) -> None:
     """Print one held candidate with the reasons and its sightings, as JSON."""
-    from kb.candidate import as_json
+    from kb.records.candidate import as_json
 
     entry = kb.one_held(name)
     print_json({**entry._asdict(), "candidate": as_json(entry.candidate)})

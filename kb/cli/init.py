@@ -10,10 +10,10 @@ import click
 from kb.cli.door import usage
 from kb.config import FILE
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Make a knowledge base.")
@@ -43,7 +43,7 @@ def command(
     Without any of the three: where --kb or $KB_HOME says, the one around the current folder, or, outside every
     repository, ~/.kb.
     """
-    from kb.knowledge.make import make
+    from kb.writing.init_base import make
 
     if (path is not None) + here + user > 1:
         raise usage(
@@ -63,7 +63,7 @@ def command(
         for said in (*_unchanged(kb, name, language), *_remarks(kb.root, files, with_ci=ci, source=source)):
             click.echo(kb.words(said), err=True)
         if layout == "project":
-            from kb.exchange.layout import migrate
+            from kb.importers.project_layout import migrate
 
             for file in migrate(kb, layout).files:
                 click.echo(f"  + {file}", err=True)
@@ -71,8 +71,8 @@ def command(
 
 def _place(path: str | None, *, here: bool, user: bool) -> str:
     """Return where the knowledge base is to be, or is; raise KbError in a repository of which nothing is said."""
-    from kb.home import user_home
-    from kb.knowledge.make import place_around
+    from kb.paths import user_home
+    from kb.writing.init_base import place_around
 
     if path or here:
         return path or os.getcwd()
@@ -89,8 +89,8 @@ def _unchanged(kb: KnowledgeBase, name: str, language: str | None) -> Iterator[M
 
 def _remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Message]:
     """Yield what a person should know of what was done, or was not."""
-    from kb.installed import UNKNOWN
-    from kb.knowledge.workflows import workflows
+    from kb.installation import UNKNOWN
+    from kb.writing.workflows import workflows
 
     if not files:
         yield msg("nothing was missing")

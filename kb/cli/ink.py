@@ -9,9 +9,9 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Sequence
 
-from kb.patterns import IGNORECASE, regex
-from kb.text import one_line
-from kb.values import NamedTuple
+from kb.startup.lazy_regex import IGNORECASE, regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import one_line
 
 _REFERENCE = regex(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", IGNORECASE)
 """What GitHub or GitLab would take for the beginning of a mention, a reference or an address."""

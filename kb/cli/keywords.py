@@ -7,10 +7,10 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.group(invoke_without_command=True, short_help="Load the words of a trade.")
@@ -23,7 +23,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.knowledge.keywords import keywords
+    from kb.writing.keywords import keywords
 
     groups = keywords(kb)
     if as_json:
@@ -40,8 +40,8 @@ def _list(kb: KnowledgeBase, as_json: bool) -> None:
 @with_kb
 def load(kb: KnowledgeBase, file: str) -> None:
     """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
-    from kb.knowledge.keywords import load as loaded
-    from kb.knowledge.recall.answering import MAX_SYNONYMS
+    from kb.search.answer import MAX_SYNONYMS
+    from kb.writing.keywords import load as loaded
 
     with open(file, encoding="utf-8", errors="replace") as opened:
         added = loaded(kb, opened.read(MAX_SYNONYMS), file)

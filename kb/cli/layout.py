@@ -7,10 +7,10 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, show_verdict
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.group(short_help="Change between the two layouts of the context.")
@@ -29,7 +29,7 @@ def migrate(kb: KnowledgeBase, layout: str, dry_run: bool, as_json: bool) -> Non
     `project` writes .wukong/context/ (anchors.md, dcp-config.yaml, templates/ and sessions/), `user` removes it. Both
     take back first what only that tree has; an anchor that was edited there stops them.
     """
-    from kb.exchange.layout import migrate as migrated
+    from kb.importers.project_layout import migrate as migrated
 
     done = migrated(kb, layout, dry_run=dry_run)
     if as_json:

@@ -7,12 +7,12 @@ import click
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
 from kb.cli.prints import explain_nothing, name_broken, print_json, record_line, warn_of_orders
 from kb.i18n import msg
-from kb.kinds import KINDS
-from kb.record import GLOBAL
-from kb.values import TYPE_CHECKING
+from kb.records.kinds import KINDS
+from kb.records.model import GLOBAL
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="List records.")
@@ -44,7 +44,7 @@ def command(
     as_json: bool,
 ) -> None:
     """List records by scope and id, all or those that the options name."""
-    from kb.knowledge import Filter
+    from kb.knowledge_base import Filter
 
     since = kb.day_named(since) if since else ""
     scopes = (kb.here, GLOBAL) if is_here and not scope and kb.here != GLOBAL else one(scope)
@@ -59,7 +59,7 @@ def command(
     if as_json:
         print_json(records)
     elif table:
-        from kb.short import table as as_table
+        from kb.records.short_form import table as as_table
 
         click.echo(as_table(records, kb.config.language))
     else:

@@ -7,10 +7,10 @@ import click
 from kb.cli.door import usage, with_kb
 from kb.cli.session import loaded
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Print an archived session to go on from.")
@@ -21,7 +21,7 @@ def command(kb: KnowledgeBase, name: str) -> None:
 
     NAME is a unique part of the archive's name, or words of its task.
     """
-    from kb.knowledge.session.archive import sessions_named
+    from kb.sessions.session_archive import sessions_named
 
     named = sessions_named(kb, name)
     if len(named) > 1:

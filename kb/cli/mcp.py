@@ -12,13 +12,13 @@ from kb.cli.door import language_in_use, opened, usage
 from kb.cli.settings import carry_out, project_wanted
 from kb.errors import KbError
 from kb.i18n import Message, msg
-from kb.installed import command_for
-from kb.values import TYPE_CHECKING
+from kb.installation import command_for
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.mcp.http import Address, Token
+    from kb.mcp.http_server import Address, Token
 
 
 @click.group(invoke_without_command=True, short_help="Serve agents over MCP.")
@@ -68,14 +68,14 @@ def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, d
     CLIENT is claude, codex, gemini, copilot, cursor or opencode. Everything else in the file stays as it is; again, it
     changes nothing. With kb --kb PATH, that knowledge base is served wherever the client works.
     """
-    from kb.mcp import install
+    from kb.hooks import mcp_install
 
-    found = install.client_named(client)
+    found = mcp_install.client_named(client)
     path = found.file(project_wanted(is_user, is_project), os.environ)
     place = ctx.find_root().obj
-    words = [install.program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
+    words = [mcp_install.program(shared=is_project), *(("--kb", os.path.abspath(place)) if place else ()), "mcp"]
     carry_out(
-        install.installation(found, path, words, os.environ),
+        mcp_install.installation(found, path, words, os.environ),
         dry_run=dry_run,
         nothing=msg("the server stands in {path} already", path=path),
         done=msg("server written to {path}; the client starts it when it next starts", path=path),
@@ -88,12 +88,12 @@ def install_(ctx: click.Context, client: str, is_user: bool, is_project: bool, d
 @_where
 def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
-    from kb.mcp import install
+    from kb.hooks import mcp_install
 
-    found = install.client_named(client)
+    found = mcp_install.client_named(client)
     path = found.file(project_wanted(is_user, is_project), os.environ)
     carry_out(
-        install.removal(found, path, os.environ),
+        mcp_install.removal(found, path, os.environ),
         dry_run=dry_run,
         nothing=msg("no server of kb stands in {path}", path=path),
         done=msg("server taken out of {path}", path=path),
@@ -102,15 +102,15 @@ def uninstall(client: str, is_user: bool, is_project: bool, dry_run: bool) -> No
 
 def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote: bool, new_token: bool) -> None:
     """Say where and with which token to call, and answer until the user stops it."""
-    from kb.mcp import Desk, http, server
+    from kb.mcp import Desk, http_server, server
 
-    where = http.address(text or http.DEFAULT, names, remote=remote)
+    where = http_server.address(text or http_server.DEFAULT, names, remote=remote)
     with opened(ctx) as kb:
         root = kb.root
-    token = http.token(root, os.environ, anew=new_token)
-    with http.bound(where) as listening:
+    token = http_server.token(root, os.environ, anew=new_token)
+    with http_server.bound(where) as listening:
         _announce(where._replace(port=listening.getsockname()[1]), token)
-        http.serve(server(Desk(root, os.getcwd(), os.environ)), where, listening, token.secret)
+        http_server.serve(server(Desk(root, os.getcwd(), os.environ)), where, listening, token.secret)
 
 
 def _announce(where: Address, token: Token) -> None:

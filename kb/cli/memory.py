@@ -9,10 +9,10 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Write MEMORY.md and the conventions anew.")
@@ -26,9 +26,9 @@ def command(kb: KnowledgeBase, check: bool, force: bool, as_json: bool) -> None:
     MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
     USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
     """
-    from kb.knowledge.recall import bank
+    from kb.context import memory_md
 
-    pages = bank.pages(kb, force=force) if check else bank.write(kb, force=force)
+    pages = memory_md.pages(kb, force=force) if check else memory_md.write(kb, force=force)
     if as_json:
         print_json([{"path": page.path, "stale": page.is_stale} for page in pages])
     for page in pages:

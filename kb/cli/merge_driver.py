@@ -25,7 +25,7 @@ def command(base: str, ours: str, theirs: str, path: str) -> None:
     git calls this as kb merge-driver %O %A %B %P; kb init tells it to. PATH is how the record is called. Exit 0:
     merged, 1: conflicts stand between markers, above 128: nothing was written.
     """
-    from kb.merging.record import merged
+    from kb.merge.merge_record import merged
 
     try:
         old, mine, other = (_read(name) for name in (base, ours, theirs))

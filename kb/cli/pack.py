@@ -10,10 +10,10 @@ import click
 from kb.cli.door import json_option, usage, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Answer a question with evidence.")
@@ -28,7 +28,7 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], schema: bool, check: str,
     YAML, or JSON with --json. Nothing is invented: what no record says is an open question with where to look. The code
     is asked about paths, symbols, versions of manifests, ports and names of variables; the rest is left to a person.
     """
-    from kb.knowledge.recall.pack import SCHEMA, as_yaml, troubles
+    from kb.context.build_pack import SCHEMA, as_yaml, troubles
 
     if schema:
         print_json(SCHEMA)

@@ -9,16 +9,16 @@ import click
 from kb.cli.door import usage
 from kb.cli.ink import Ink
 from kb.i18n import msg
-from kb.kinds import SECTIONS, section_label
-from kb.short import gist
-from kb.values import TYPE_CHECKING
+from kb.records.kinds import SECTIONS, section_label
+from kb.records.short_form import gist
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.past.between import Between, Entry
-    from kb.record import Record
+    from kb.history.changes import Between, Entry
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Record
 
 _HEADINGS = {
     "decided": msg("Decided"),
@@ -52,9 +52,9 @@ def commit_wanted(kb: KnowledgeBase, as_of: str, revision: str) -> str:
         raise usage(msg("give --as-of or --at, not both"))
     if not as_of and not revision:
         return ""
-    from kb.knowledge.past import when
+    from kb.history import revision_spec
 
-    return when.end_of(kb, as_of) if as_of else when.revision(kb, revision)
+    return revision_spec.end_of(kb, as_of) if as_of else revision_spec.revision(kb, revision)
 
 
 def told(happened: Between, language: str, ink: Ink, named: Callable[[Record], str]) -> Iterator[str]:

@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from kb.agentshells import in_its_shell
 from kb.errors import NeedsPerson
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.state.agent_shells import in_its_shell
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 yes_option = click.option("--yes", is_flag=True, help="A person has decided it (for scripts, without a terminal).")
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kb.cli.prints import failed
 from kb.errors import KbError, NoKnowledgeBase
-from kb.patterns import regex
-from kb.record import SCOPE
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.records.model import SCOPE
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 _SCOPE = regex(SCOPE)
 _LIMIT = regex(r"[1-9][0-9]{0,8}")
@@ -45,7 +45,7 @@ def _show(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
 
 def _search(kb: KnowledgeBase, words: list[str], given: Mapping[str, Any]) -> int:
     from kb.cli.answers import search
-    from kb.knowledge import Filter
+    from kb.knowledge_base import Filter
 
     scope = given.get("scope", "")
     search(kb, words, wanted=Filter(scopes=(scope,) if scope else ()), limit=int(given.get("limit", 10)),
@@ -76,7 +76,7 @@ def answered(line: Sequence[str]) -> int | None:
     read = _read(line[1:], form) if form else None
     if form is None or read is None:
         return None
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
     try:
         try:

@@ -10,14 +10,14 @@ from kb.cli.door import json_option, with_kb
 from kb.cli.person import is_at_terminal
 from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
 from kb.i18n import msg
-from kb.kinds import kind_label
-from kb.values import TYPE_CHECKING
+from kb.records.kinds import kind_label
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.proposals import Proposal
+    from kb.capture.proposals import Proposal
+    from kb.knowledge_base import KnowledgeBase
 
 _code = click.option("--code", default="", help="The code that was shown with the proposal.")
 
@@ -36,7 +36,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @with_kb
 def list_(kb: KnowledgeBase, as_json: bool) -> None:
     """List what is proposed and not decided: name, kind and title."""
-    from kb.knowledge import proposals
+    from kb.capture import proposals
 
     found = proposals.pending(kb)
     if as_json:
@@ -53,7 +53,7 @@ def list_(kb: KnowledgeBase, as_json: bool) -> None:
 @with_kb
 def show(kb: KnowledgeBase, name: str) -> None:
     """Print one proposal with what it would write and what became of it, as JSON."""
-    from kb.knowledge import proposals
+    from kb.capture import proposals
 
     print_json(_told(proposals.one(kb, name)))
 
@@ -64,8 +64,8 @@ def show(kb: KnowledgeBase, name: str) -> None:
 @with_kb
 def add(kb: KnowledgeBase, source: str, session: str) -> None:
     """Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn."""
+    from kb.capture import proposals
     from kb.cli import answers
-    from kb.knowledge import proposals
 
     made = proposals.add(kb, answers.handed_in(source), folder=os.getcwd(), session=session)
     if not made:
@@ -81,7 +81,7 @@ def add(kb: KnowledgeBase, source: str, session: str) -> None:
 @with_kb
 def confirm(kb: KnowledgeBase, names: tuple[str, ...], code: str, as_json: bool) -> None:
     """Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown."""
-    from kb.knowledge import proposals
+    from kb.capture import proposals
 
     wanted = _decided(kb, names, code, "write")
     verdicts = [proposals.confirm(kb, proposal) for proposal in wanted]
@@ -99,7 +99,7 @@ def confirm(kb: KnowledgeBase, names: tuple[str, ...], code: str, as_json: bool)
 @with_kb
 def reject(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> None:
     """Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does."""
-    from kb.knowledge import proposals
+    from kb.capture import proposals
 
     for proposal in _decided(kb, names, code, "drop"):
         proposals.reject(kb, proposal)
@@ -108,7 +108,7 @@ def reject(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> None:
 
 def _decided(kb: KnowledgeBase, names: tuple[str, ...], code: str, what: str) -> list[Proposal]:
     """Return what a person decides on; raise NeedsPerson without one."""
-    from kb.knowledge import proposals
+    from kb.capture import proposals
 
     wanted = [proposals.one(kb, name) for name in names] or proposals.pending(kb)
     if code and not names:
@@ -132,7 +132,7 @@ def _print(kb: KnowledgeBase, proposal: Proposal, *, err: bool = False) -> None:
 
 def _told(proposal: Proposal) -> dict[str, Any]:
     """Return *proposal* as it is shown: its code is nobody's business."""
-    from kb.candidate import as_json
+    from kb.records.candidate import as_json
 
     hidden = ("salt", "code", "tries", "candidate")
     shown = {key: value for key, value in proposal._asdict().items() if key not in hidden}

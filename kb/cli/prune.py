@@ -10,13 +10,13 @@ import click
 from kb.cli.door import json_option, percent_option, usage, with_kb
 from kb.cli.prints import print_json
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.session.pruning import Pruned, Wanted
+    from kb.knowledge_base import KnowledgeBase
+    from kb.sessions.prune_transcript import Pruned, Wanted
 
 
 class Prune(click.Group):
@@ -60,19 +60,19 @@ def transcript_(
     what cites anchors and files protected by name stay. TRANSCRIPT itself never changes. Without it, the last session
     of this project. Needs no knowledge base; where there is one, its dcp-config.yaml holds and the report is kept.
     """
-    from kb.knowledge.session import pruning
+    from kb.sessions import prune_transcript
 
     percent = -1.0 if percent is None else percent
     trigger = msg("context use {percent}%", percent=f"{percent:g}") if percent > 85 else msg("asked for")
-    wanted = pruning.Wanted(pruning.strategies_named(only), propose, yes, percent, trigger)
+    wanted = prune_transcript.Wanted(prune_transcript.strategies_named(only), propose, yes, percent, trigger)
     kb = _around(ctx)
     try:
         if not transcript and kb is None:
             raise usage(msg("{name} is missing", name="TRANSCRIPT"))
-        path = transcript or pruning.latest_transcript(kb) if kb else str(transcript)
+        path = transcript or prune_transcript.latest_transcript(kb) if kb else str(transcript)
         made = _made(kb, path, out, wanted)
         if kb and not made.plan.idle:
-            pruning.keep_report(kb, made.report)
+            prune_transcript.keep_report(kb, made.report)
         _show(made, kb.config.language if kb else "en", explain=explain, as_json=as_json, to_stderr=out == "-")
     finally:
         if kb:
@@ -93,13 +93,13 @@ def _around(ctx: click.Context) -> KnowledgeBase | None:
 
 
 def _made(kb: KnowledgeBase | None, path: str, out: str, wanted: Wanted) -> Pruned:
-    from kb.knowledge.session import pruning
+    from kb.sessions import prune_transcript
 
-    settings = pruning.settings_at(kb.root if kb else "")
+    settings = prune_transcript.settings_at(kb.root if kb else "")
     more: dict[str, Any] = {"config": kb.config, "now": kb.now()} if kb else {}
     if out and out != "-":
-        return pruning.write_copy(path, out, settings, wanted, **more)
-    return pruning.prune(path, settings, wanted, out=(sys.stdout.buffer,) if out else (), **more)
+        return prune_transcript.write_copy(path, out, settings, wanted, **more)
+    return prune_transcript.prune(path, settings, wanted, out=(sys.stdout.buffer,) if out else (), **more)
 
 
 def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stderr: bool) -> None:
@@ -110,7 +110,7 @@ def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stder
                     "proposals": [one._replace(cut=one.cut._replace(value=None)) for one in made.proposals],
                     "dropped": made.dropped})  # fmt: skip
         return
-    from kb.knowledge.session.pruning import told
+    from kb.sessions.prune_transcript import told
 
     click.echo(told(made, language, explain=explain), err=to_stderr, nl=False)
 
@@ -119,9 +119,9 @@ def _show(made: Pruned, language: str, *, explain: bool, as_json: bool, to_stder
 @with_kb
 def report(kb: KnowledgeBase) -> None:
     """Show the report of the newest pruning."""
-    from kb.knowledge.session import pruning
+    from kb.sessions import prune_transcript
 
-    click.echo(pruning.last_report(kb), nl=False)
+    click.echo(prune_transcript.last_report(kb), nl=False)
 
 
 @command.command("config", short_help="Show or check the settings of pruning.")
@@ -133,11 +133,13 @@ def config_(ctx: click.Context, is_check: bool, file: str | None) -> None:
 
     The file stands at the root of the knowledge base, beside kb.toml.
     """
-    from kb.knowledge.session import pruning
+    from kb.sessions import prune_transcript
 
     kb = None if file else _around(ctx)
-    settings = pruning.settings_in(file) if file else pruning.settings_at(kb.root if kb else os.getcwd())
+    settings = (
+        prune_transcript.settings_in(file) if file else prune_transcript.settings_at(kb.root if kb else os.getcwd())
+    )
     if kb:
         kb.close()
     if not is_check:
-        click.echo(pruning.settings_text(settings, kb.root if kb else ""), nl=False)
+        click.echo(prune_transcript.settings_text(settings, kb.root if kb else ""), nl=False)

@@ -10,11 +10,11 @@ from kb.cli.door import json_option, opened, usage
 from kb.cli.prints import print_json
 from kb.errors import NeedsPerson
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.purge.where import Found, Prepared
+    from kb.checks.find_secret import Found, Prepared
+    from kb.knowledge_base import KnowledgeBase
 
 _LONGEST = 100_000
 _SHOWN = 20
@@ -35,12 +35,12 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if ctx.args:
         raise usage(msg("the secret is typed or piped in: on the command line it would stay in the shell's history"))
     with opened(ctx) as kb:
-        from kb.knowledge.purge import where
+        from kb.checks import find_secret
 
         secret = _asked(kb)
-        wanted = where.sought(secret)
-        found, alone = where.find(kb, wanted)
-        prepared = where.prepare(kb, secret, wanted, found, alone=alone) if found else None
+        wanted = find_secret.sought(secret)
+        found, alone = find_secret.find(kb, wanted)
+        prepared = find_secret.prepare(kb, secret, wanted, found, alone=alone) if found else None
         if as_json:
             print_json({"found": found, "prepared": prepared and prepared._replace(steps="")})
         else:

@@ -7,10 +7,10 @@ import click
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import padded, print_json
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 _RELATIONS = {"cites": msg("cites"), "supersedes": msg("supersedes"), "amends": msg("amends")}
 

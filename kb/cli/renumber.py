@@ -9,10 +9,10 @@ import click
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Give records new numbers.")
@@ -27,7 +27,7 @@ def command(kb: KnowledgeBase, name: str, scope: str, dry_run: bool, as_json: bo
     One commit: the file, its front and title, and every citation that means the record. The old number stays an alias.
     A citation of which history does not say which of the two it means stays as it is and is named.
     """
-    from kb.knowledge.lines.renumber import renumber
+    from kb.sync.renumber import renumber
 
     done = renumber(kb, name, scope=scope, dry_run=dry_run)
     if as_json:

@@ -10,10 +10,10 @@ from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.errors import NeedsPerson
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Mend what a merge lost.")
@@ -28,7 +28,7 @@ def command(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: boo
     A record is merged anew from the parents of the merge where it still stands as its lines were put together, or has
     conflict markers or a section twice. What both sides decided differently is named for you: exit 5.
     """
-    from kb.knowledge.lines.repair import repair
+    from kb.sync.repair import repair
 
     done = repair(kb, names, every=every, dry_run=dry_run)
     if as_json:

@@ -10,10 +10,10 @@ from kb.cli.door import json_option, with_kb
 from kb.cli.person import require_person, yes_option
 from kb.cli.prints import explain_nothing, print_json, show_verdicts
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.group(invoke_without_command=True, short_help="List and decide open reviews.")
@@ -26,9 +26,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list(kb: KnowledgeBase, as_json: bool) -> None:
-    from kb.knowledge.lookup import name_of
-    from kb.knowledge.review.branches import age
-    from kb.knowledge.review.standing import judged
+    from kb.index.lookup import name_of
+    from kb.sync.mergeability import judged
+    from kb.writing.reviews import age
 
     reviews = judged(kb, kb.reviews())
     if as_json:
@@ -54,7 +54,7 @@ def show(kb: KnowledgeBase, name: str, as_json: bool) -> None:
     if as_json:
         print_json(sides)
         return
-    from kb.short import beside
+    from kb.records.short_form import beside
 
     click.echo(sides.reasons.partition("\n\nKb-Op: ")[0])
     for old in sides.old:

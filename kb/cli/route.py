@@ -9,10 +9,10 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Tell what to read before a piece of work.")
@@ -25,15 +25,15 @@ def command(kb: KnowledgeBase, words: tuple[str, ...], as_json: bool) -> None:
     The same words always lead to the same files: records about them, the conventions when unsure and in five situations
     (choosing a technology, creating a module, architecture, shared code, refactoring), and the kinds that help.
     """
-    from kb.knowledge.recall import routes
+    from kb.context import build_routes
 
-    found = routes.route(kb, " ".join(words), project=kb.project(os.getcwd()))
+    found = build_routes.route(kb, " ".join(words), project=kb.project(os.getcwd()))
     if as_json:
         print_json(found)
         return
     for read in found.reads:
         click.echo(f"{read.path}  ({read.why})")
     if not found.reads:
-        click.echo(routes.NONE)
-    elif not os.path.exists(os.path.join(kb.root, routes.CONVENTIONS)):
-        warn(kb, msg("{path} is not written yet: kb memory", path=routes.CONVENTIONS))
+        click.echo(build_routes.NONE)
+    elif not os.path.exists(os.path.join(kb.root, build_routes.CONVENTIONS)):
+        warn(kb, msg("{path} is not written yet: kb memory", path=build_routes.CONVENTIONS))

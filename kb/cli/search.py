@@ -10,10 +10,10 @@ from kb.cli import answers
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, usage, with_kb
 from kb.cli.past import commit_wanted, past_options
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Find records.")
@@ -57,7 +57,7 @@ def command(
 
     With --as-of or --at, the records as they stood then, from git's history.
     """
-    from kb.knowledge import Filter
+    from kb.knowledge_base import Filter
 
     since, until = (kb.day_named(day) if day else "" for day in (since, until))
     path = os.path.normpath(path).replace(os.sep, "/") if path else ""

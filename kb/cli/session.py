@@ -7,12 +7,12 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.group(short_help="Save, list and load sessions.")
@@ -56,7 +56,7 @@ def archived(kb: KnowledgeBase, path: str, session: str, cwd: str, *, full: bool
 @with_kb
 def list_(kb: KnowledgeBase, project: str, is_all: bool, since: str, as_json: bool) -> None:
     """List the archived sessions of a project, oldest first; in the knowledge base itself, those of all."""
-    from kb.knowledge.session.archive import YESTERDAY, of_own_project
+    from kb.sessions.session_archive import YESTERDAY, of_own_project
 
     day = kb.day_named(since) if since else ""
     known = kb.sessions()
@@ -85,7 +85,7 @@ def load(kb: KnowledgeBase, name: str) -> None:
 
 def loaded(kb: KnowledgeBase, name: str) -> None:
     """Print the compact form of the archived session *name*, and where the rest of it is."""
-    from kb.knowledge.session.archive import pointers
+    from kb.sessions.session_archive import pointers
 
     session = kb.session_named(name)
     click.echo(kb.session_file(session.name))
@@ -103,7 +103,7 @@ def prune(kb: KnowledgeBase, older: str, dry_run: bool, as_json: bool) -> None:
 
     History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.
     """
-    from kb.knowledge.session.retention import days_in, retire
+    from kb.sessions.retention import days_in, retire
 
     done = retire(kb, days_in(older), dry_run=dry_run)
     if as_json:
@@ -128,7 +128,7 @@ def status(kb: KnowledgeBase, session: str, as_json: bool) -> None:
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """
-    from kb.knowledge.session.chosen import standing
+    from kb.capture.form_choice import standing
 
     now = standing(kb, session)
     if as_json:

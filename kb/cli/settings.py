@@ -9,15 +9,15 @@ import click
 
 from kb.cli.door import language_in_use, usage
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.settingsfile import Change
+    from kb.hooks.settings_file import Change
 
 
 def project_wanted(is_user: bool, is_project: bool) -> str:
     """Return the top of the project around where its settings are meant, "" for the user's own."""
-    from kb.settingsfile import project_around
+    from kb.hooks.settings_file import project_around
 
     if is_user and is_project:
         raise usage(msg("give --user or --project, not both"))
@@ -26,7 +26,7 @@ def project_wanted(is_user: bool, is_project: bool) -> str:
 
 def carry_out(change: Change, *, dry_run: bool, nothing: Message, done: Message) -> None:
     """Show what *change* changes and do it; say *nothing* where that is so, *done* afterwards."""
-    from kb.settingsfile import apply
+    from kb.hooks.settings_file import apply
 
     if not change.is_one:
         click.echo(nothing.translate(language_in_use()), err=True)

@@ -7,10 +7,10 @@ import click
 from kb.cli import answers
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.past import commit_wanted, past_options
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Print a record.")

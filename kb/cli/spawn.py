@@ -7,10 +7,10 @@ import os
 import click
 
 from kb.cli.door import refuse_stranger, with_kb
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Print the context for a sub-agent.")
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def command(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -> None:
     """Print compact form, hints, task and a pointer to more: what a sub-agent's prompt begins with."""
     refuse_stranger(avatar)
-    from kb.knowledge.session.running import running_named
+    from kb.sessions.active_sessions import running_named
 
     session = running_named(kb, session) if session else ""
     click.echo(kb.spawn(avatar, task, session=session, project=kb.project(os.getcwd()), style=style))

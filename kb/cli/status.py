@@ -7,11 +7,11 @@ import click
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts
-from kb.record import Status
-from kb.values import TYPE_CHECKING
+from kb.records.model import Status
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 
 @click.command(short_help="Give a record another status.")

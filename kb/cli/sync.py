@@ -9,13 +9,13 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.sync.rounds import Synced
+    from kb.knowledge_base import KnowledgeBase
+    from kb.sync.sync import Synced
 
 _HOW = {
     "forward": msg("received {n} commits"),
@@ -39,7 +39,7 @@ def command(kb: KnowledgeBase, remote: str, push: bool, as_json: bool) -> None:
     next free one, and what cites it follows. Without a connection nothing happens and nothing is lost. Where the branch
     takes no pushes, the commits go to a branch for a pull request. Exit 5 where a person has to decide.
     """
-    from kb.knowledge.sync.rounds import sync
+    from kb.sync.sync import sync
 
     done = sync(kb, remote, push=push)
     if as_json:

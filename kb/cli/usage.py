@@ -8,7 +8,7 @@ import click
 
 from kb.cli.door import language_in_use
 from kb.i18n import Message, msg
-from kb.knowledge.failures import safe
+from kb.state.hook_failures import safe
 
 
 def show_usage(error: click.ClickException) -> None:

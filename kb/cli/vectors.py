@@ -10,11 +10,11 @@ import click
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
-    from kb.knowledge.recall.embedding import Standing
+    from kb.knowledge_base import KnowledgeBase
+    from kb.search.embedding import Standing
 
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -35,7 +35,7 @@ def build(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
     What was made stays when this is broken off; the next call goes on. Records that have not changed are not embedded
     again. Other commands go on meanwhile.
     """
-    from kb.knowledge.recall import embedding
+    from kb.search import embedding
 
     embedding.build(kb, _Progress(kb), anew=anew)
     _tell(kb, embedding.standing(kb), as_json=as_json)
@@ -46,7 +46,7 @@ def build(kb: KnowledgeBase, anew: bool, as_json: bool) -> None:
 @with_kb
 def status(kb: KnowledgeBase, as_json: bool) -> None:
     """Tell which embedder is used, whether it can be, and how many records have a vector."""
-    from kb.knowledge.recall import embedding
+    from kb.search import embedding
 
     _tell(kb, embedding.standing(kb), as_json=as_json)
 
@@ -57,7 +57,7 @@ def status(kb: KnowledgeBase, as_json: bool) -> None:
 @with_kb
 def embed(kb: KnowledgeBase, text: str, passage: bool) -> None:
     """Print the vector of TEXT as JSON."""
-    from kb.knowledge.recall import embedding
+    from kb.search import embedding
 
     print_json(embedding.vector(kb, text, "passage" if passage else "query"))
 
@@ -66,7 +66,7 @@ def embed(kb: KnowledgeBase, text: str, passage: bool) -> None:
 @with_kb
 def drop(kb: KnowledgeBase) -> None:
     """Forget all vectors; search goes on by words. `kb vectors build` makes them again."""
-    from kb.knowledge.recall import embedding
+    from kb.search import embedding
 
     embedding.drop(kb)
     warn(kb, msg("the vectors are gone; no record is"))

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 import click
 
+from kb.checks.verify import TIMEOUT, Ran, commands, keep, refuse_hidden, run
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import print_json, show_verdict, warn
 from kb.errors import BadInput, KbError, NeedsPerson
 from kb.i18n import msg
-from kb.knowledge.lookup import name_of
-from kb.knowledge.verify import TIMEOUT, Ran, commands, keep, refuse_hidden, run
-from kb.untrusted import instruction, visible
-from kb.values import TYPE_CHECKING
+from kb.index.lookup import name_of
+from kb.safety.injection import instruction, visible
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
-    from kb.record import Record
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Record
 
 
 @click.command(short_help="Show how a record is verified, and run it.")

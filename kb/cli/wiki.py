@@ -9,10 +9,10 @@ import click
 from kb.cli.door import with_kb
 from kb.cli.prints import name_broken
 from kb.i18n import msg
-from kb.values import TYPE_CHECKING
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase
 
 PAUSE = 2.0
 """Seconds between two words of how far a build is."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import click
 
-from kb.candidate import AREAS
 from kb.cli import answers
 from kb.cli.door import json_option, opened, usage
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import print_json
 from kb.errors import KbError, NoKnowledgeBase
 from kb.i18n import msg
-from kb.kinds import KINDS
-from kb.values import TYPE_CHECKING
+from kb.records.candidate import AREAS
+from kb.records.kinds import KINDS
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge import KnowledgeBase
-    from kb.record import Candidate
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Candidate
 
 _TEXTS = ("decision", "alternatives", "why", "verification", "rollback")
 
@@ -68,7 +68,7 @@ def command(
     Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, that
     becomes a review.
     """
-    from kb import candidate
+    from kb.records import candidate
 
     if schema:
         print_json(candidate.SCHEMA)
@@ -95,7 +95,7 @@ def _candidates(kb: KnowledgeBase | None, source: str | None, given: dict[str, A
 
 
 def _from_options(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:
-    from kb import candidate
+    from kb.records import candidate
 
     if kb and given["updates"] and not (given["kind"] and given["title"]):
         record = kb.record(given["updates"], scope=given["scope"] or "")

@@ -12,23 +12,24 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 
-from kb import markdown
-from kb.doctor import hosts, traces
-from kb.doctor.finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
+from kb.doctor import host_checks
+from kb.doctor import leftovers as traces
+from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, Check, Found, Place, opened
 from kb.errors import KbError
-from kb.home import passed_over
+from kb.git.git_process import run, scrubbed
 from kb.i18n import Message, msg
-from kb.kinds import FOLDERS
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.lookup import MAKE_ONE
-from kb.knowledge.names import REVIEWS
-from kb.knowledge.session.running import leftovers
-from kb.knowledge.write import inbox
-from kb.knowledge.write.drafts import left_drafts
-from kb.record import Record
-from kb.store.git.command import run, scrubbed
-from kb.store.state import write_whole
-from kb.values import NamedTuple
+from kb.index.lookup import MAKE_ONE
+from kb.knowledge_base import KnowledgeBase
+from kb.paths import passed_over
+from kb.records import record_file
+from kb.records.kinds import FOLDERS
+from kb.records.model import Record
+from kb.records.record_paths import REVIEWS
+from kb.sessions.active_sessions import leftovers
+from kb.startup.namedtuple import NamedTuple
+from kb.state.state_folder import write_whole
+from kb.writing import inbox
+from kb.writing.edit_drafts import left_drafts
 
 __all__ = ["CHECKS", "FAILED", "NOTE", "OK", "SKIPPED", "Check", "Found", "Outcome", "Place", "examine"]
 
@@ -171,7 +172,7 @@ def index(place: Place) -> Found:
     step = max(1, len(records) // _SAMPLE)
     for path in sorted(records)[::step]:
         with open(os.path.join(kb.root, *path.split("/")), "rb") as file:
-            if _bare(markdown.read(file.read(), path)) != _bare(records[path]):
+            if _bare(record_file.read(file.read(), path)) != _bare(records[path]):
                 return Found(FAILED, msg("the index differs from {path}", path=path))
     return Found(OK, msg("{n} records", n=len(records)))
 
@@ -237,7 +238,7 @@ def unreadable(place: Place) -> Found:
 
 
 def _hand_in_again(place: Place) -> None:
-    from kb.knowledge.session.landing import hand_in_again
+    from kb.capture.flush_spool import hand_in_again
 
     hand_in_again(opened(place))
 
@@ -309,10 +310,12 @@ CHECKS: tuple[Check, ...] = (
     Check("checkout", traces.checkout_follows, msg("run: kb doctor --fix"), traces.let_follow),
     Check("leftovers", traces.leftovers, msg("run: kb doctor --fix"), traces.clear_leftovers),
     Check("sessions", sessions, msg("run: kb doctor --fix"), _clear_sessions),
-    Check("hook failures", hosts.failures, msg("mend the cause, then: kb doctor --fix"), hosts.clear_failures),
-    Check("hooks", hosts.hooks, msg("run: kb hooks install claude")),
-    Check("hook line", hosts.hook_lines, msg("run: kb hooks install claude")),
-    Check("transcripts", hosts.transcripts, msg("that is for kb to learn; nothing is lost by it")),
+    Check(
+        "hook failures", host_checks.failures, msg("mend the cause, then: kb doctor --fix"), host_checks.clear_failures
+    ),
+    Check("hooks", host_checks.hooks, msg("run: kb hooks install claude")),
+    Check("hook line", host_checks.hook_lines, msg("run: kb hooks install claude")),
+    Check("transcripts", host_checks.transcripts, msg("that is for kb to learn; nothing is lost by it")),
     Check("model", model, msg("set KB_LLM_CMD to a command that can be run, or unset it")),
 )
 """What is looked at, in order. A new check is a function and a line here."""

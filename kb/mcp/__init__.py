@@ -15,10 +15,10 @@ from kb import __version__
 from kb.config import spoken
 from kb.errors import KbError
 from kb.i18n import Message, msg
-from kb.knowledge import KnowledgeBase
-from kb.mcp import resources, schemas, tools
-from kb.untrusted import visible
-from kb.values import TYPE_CHECKING
+from kb.knowledge_base import KnowledgeBase
+from kb.mcp import resources, tool_schemas, tools
+from kb.safety.injection import visible
+from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -72,7 +72,7 @@ class Desk:
 
     def failure(self, error: Exception) -> str:
         """Return what went wrong and the one next step; of an error of kb's own only that there was one."""
-        from kb.knowledge.failures import safe
+        from kb.state.hook_failures import safe
 
         if isinstance(error, OSError):
             error = KbError(error.strerror or str(error), path=str(error.filename or ""))
@@ -163,8 +163,8 @@ async def _list_tools(desk: Desk, _: object, __: object) -> types.ListToolsResul
                 name=tool.name,
                 title=tool.title.translate(language),
                 description=tool.help.translate(language),
-                input_schema=schemas.spoken(tools.asked(tool), language),
-                output_schema=schemas.spoken(tool.answer, language),
+                input_schema=tool_schemas.spoken(tools.asked(tool), language),
+                output_schema=tool_schemas.spoken(tool.answer, language),
                 annotations=types.ToolAnnotations(
                     title=tool.title.translate(language),
                     read_only_hint=not tool.writes,

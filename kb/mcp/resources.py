@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
+from kb.context import disclose
 from kb.errors import BadInput, UnknownId
 from kb.i18n import Message, msg
-from kb.kinds import KINDS, kind_label, section_label
-from kb.knowledge import Filter, KnowledgeBase
-from kb.knowledge.lookup import name_of
-from kb.knowledge.recall import handed
-from kb.mcp.calls import BUDGET, within
-from kb.values import NamedTuple
+from kb.index.lookup import name_of
+from kb.knowledge_base import Filter, KnowledgeBase
+from kb.mcp.tool_functions import BUDGET, within
+from kb.records.kinds import KINDS, kind_label, section_label
+from kb.startup.namedtuple import NamedTuple
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
@@ -70,15 +70,15 @@ def read(kb: KnowledgeBase, folder: str, uri: str) -> str:
         return _home(kb, folder)
     known = ", ".join((HOME.uri, *(place.uri for place in TEMPLATES)))
     raise UnknownId(
-        msg("there is no resource {uri}", uri=handed.passage(uri)), hint=msg("there are: {names}", names=known)
+        msg("there is no resource {uri}", uri=disclose.passage(uri)), hint=msg("there are: {names}", names=known)
     )
 
 
 def _record(kb: KnowledgeBase, folder: str, name: str) -> str:
-    whole = handed.whole(kb, kb.record(name, scope=kb.project(folder)), budget=_MOST)
+    whole = disclose.whole(kb, kb.record(name, scope=kb.project(folder)), budget=_MOST)
     about = [f"[{whole.row.id}] {whole.row.title}", f"{whole.row.scope} · {whole.row.status} · {whole.row.date}"]
     if whole.row.withheld:
-        about.append(handed.passage(kb.words(whole.row.withheld)))
+        about.append(disclose.passage(kb.words(whole.row.withheld)))
     for part in whole.parts:
         label = section_label(part.name, kb.config.language) if part.name in _SECTIONS else part.name
         about += ["", f"## {label}", "", *part.text.split("\n")]
@@ -90,9 +90,9 @@ def _record(kb: KnowledgeBase, folder: str, name: str) -> str:
 def _list(kb: KnowledgeBase, folder: str, name: str) -> str:
     if name not in {kind.name for kind in KINDS}:
         names = ", ".join(kind.name for kind in KINDS)
-        raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=handed.passage(name), kinds=names))
+        raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=disclose.passage(name), kinds=names))
     records = kb.records(Filter(kinds=(name,), statuses=("accepted", "proposed")))
-    rows = [handed.row(kb, record) for record in records[:_ROWS]]
+    rows = [disclose.row(kb, record) for record in records[:_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
     kept = within(lines, _MOST)
     left = len(records) - len(kept)
@@ -100,18 +100,18 @@ def _list(kb: KnowledgeBase, folder: str, name: str) -> str:
 
 
 def _session(kb: KnowledgeBase, folder: str, name: str) -> str:
-    return _quoted(kb, handed.passage(kb.session_file(name)).split("\n"))
+    return _quoted(kb, disclose.passage(kb.session_file(name)).split("\n"))
 
 
 _READERS: Mapping[str, Callable[[KnowledgeBase, str, str], str]] = {RECORDS: _record, LISTS: _list, SESSIONS: _session}
 
 
 def _quoted(kb: KnowledgeBase, lines: Sequence[str]) -> str:
-    return "\n".join([handed.frame(kb), "", *(f"> {line}".rstrip() for line in lines)]) + "\n"
+    return "\n".join([disclose.frame(kb), "", *(f"> {line}".rstrip() for line in lines)]) + "\n"
 
 
 def _home(kb: KnowledgeBase, folder: str) -> str:
-    home = handed.home(kb, folder)
+    home = disclose.home(kb, folder)
     kinds = [
         f"- {kind_label(kind, kb.config.language)}: {n} ({SCHEME}{LISTS}{kind})" for kind, n in home.kinds.items() if n
     ]
@@ -153,14 +153,14 @@ class Prompt(NamedTuple):
 def _hint(moment: str) -> Callable[[KnowledgeBase, str, Mapping[str, str]], str]:
     def told(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
         text = kb.hint(moment, given.get("keywords", "").split(), project=kb.project(folder)).text
-        return f"{handed.frame(kb)}\n\n{text}"
+        return f"{disclose.frame(kb)}\n\n{text}"
 
     return told
 
 
 def _avatar(kb: KnowledgeBase, folder: str, given: Mapping[str, str]) -> str:
     text = kb.hint_for_avatar(given["avatar"], given["task"], project=kb.project(folder))
-    return f"{handed.frame(kb)}\n\n{text}" if text else kb.words(msg("this role gets no hints"))
+    return f"{disclose.frame(kb)}\n\n{text}" if text else kb.words(msg("this role gets no hints"))
 
 
 _KEYWORDS = {"keywords": msg("What the work is about.")}

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kb import candidate
+from kb.context.build_pack import SCHEMA as PACK
 from kb.errors import BadInput
 from kb.i18n import Message, msg
-from kb.kinds import KINDS
-from kb.knowledge import KnowledgeBase
-from kb.knowledge.recall.pack import SCHEMA as PACK
-from kb.mcp import calls
-from kb.mcp.schemas import HIT, REVIEW, ROW, VERDICT, WHOLE, choice, flag, listed, number, obj, text, words
-from kb.record import Status
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.knowledge_base import KnowledgeBase
+from kb.mcp import tool_functions
+from kb.mcp.tool_schemas import HIT, REVIEW, ROW, VERDICT, WHOLE, choice, flag, listed, number, obj, text, words
+from kb.records import candidate
+from kb.records.kinds import KINDS
+from kb.records.model import Status
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
@@ -68,7 +68,7 @@ def checked(tool: Tool, given: Given) -> dict[str, Any]:
 
 _SCOPE = text(msg("global or project/<name>; without it, all."))
 _HERE = text(msg("global or project/<name>; without it, the project of the folder the server works in."))
-_BUDGET = number(msg("The most estimated tokens of text to answer with."), 100, MOST, calls.BUDGET)
+_BUDGET = number(msg("The most estimated tokens of text to answer with."), 100, MOST, tool_functions.BUDGET)
 _NARROW: Mapping[str, Mapping[str, Any]] = {
     "kind": text(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
     "status": choice(msg("Only this status."), [str(status) for status in Status]),
@@ -98,7 +98,7 @@ TOOLS: tuple[Tool, ...] = (
             "budget": _BUDGET,
         },
         obj({"frame": text(), "answers": listed(HIT), "more": text()}),
-        calls.search,
+        tool_functions.search,
     ),
     Tool(
         "show",
@@ -111,7 +111,7 @@ TOOLS: tuple[Tool, ...] = (
             "budget": _BUDGET,
         },
         obj({"frame": text(), "record": WHOLE}),
-        calls.show,
+        tool_functions.show,
         required=("id",),
     ),
     Tool(
@@ -125,7 +125,7 @@ TOOLS: tuple[Tool, ...] = (
             "budget": _BUDGET,
         },
         obj({"frame": text(), "records": listed(ROW), "total": number(), "next_offset": number()}, ("next_offset",)),
-        calls.list_,
+        tool_functions.list_,
     ),
     Tool(
         "hint",
@@ -142,7 +142,7 @@ TOOLS: tuple[Tool, ...] = (
             "scope": _HERE,
         },
         obj({"frame": text(), "text": text(), "ids": listed(text())}),
-        calls.hint,
+        tool_functions.hint,
         required=("moment",),
     ),
     Tool(
@@ -152,7 +152,7 @@ TOOLS: tuple[Tool, ...] = (
         {"query": text(msg("What the work is about.")), "scope": _HERE, "budget": _BUDGET},
         obj({"frame": text(), "text": text(), "tokens": number(), "left": number(),
              "records": listed(obj({"id": text(), "scope": text(), "form": text()}))}),
-        calls.context,
+        tool_functions.context,
         required=("query",),
     ),
     Tool(
@@ -165,7 +165,7 @@ TOOLS: tuple[Tool, ...] = (
         {"question": text(msg("The question in words.")), "budget": _BUDGET},
         obj({"frame": text(), "more": text(),
              "pack": {key: value for key, value in PACK.items() if not key.startswith("$")}}),
-        calls.pack,
+        tool_functions.pack,
         required=("question",),
     ),
     Tool(
@@ -181,7 +181,7 @@ TOOLS: tuple[Tool, ...] = (
             "dry_run": flag(msg("Only judge; write nothing.")),
         },
         obj({"frame": text(), "verdicts": listed(VERDICT)}),
-        calls.write,
+        tool_functions.write,
         required=("candidates",),
         writes=True,
         own=("candidates",),
@@ -194,7 +194,7 @@ TOOLS: tuple[Tool, ...] = (
         obj({"frame": text(), "records": number(), "errors": number(), "warnings": number(), "more": text(),
              "findings": listed(obj({"rule": text(), "severity": text(), "path": text(), "line": number(),
                                      "message": text(), "fix": text()}))}),
-        calls.check,
+        tool_functions.check,
     ),
     Tool(
         "review_list",
@@ -202,7 +202,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("The contradictions that wait for a person. Only a person accepts or rejects them; no tool does."),
         {"budget": _BUDGET},
         obj({"frame": text(), "reviews": listed(REVIEW), "more": text()}),
-        calls.review_list,
+        tool_functions.review_list,
     ),
     Tool(
         "review_show",
@@ -210,7 +210,7 @@ TOOLS: tuple[Tool, ...] = (
         msg("Both sides of an open review and why they contradict."),
         {"id": text(msg("The branch of the review, or the id of its new record.")), "budget": _BUDGET},
         obj({"frame": text(), "branch": text(), "reasons": text(), "new": WHOLE, "old": listed(WHOLE), "next": text()}),
-        calls.review_show,
+        tool_functions.review_show,
         required=("id",),
     ),
 )  # fmt: skip

@@ -1,1 +1,1 @@
-"""What happened in a session, and what of it stays? Rules: values in, values out."""
+"""Sessions of agents: transcripts, forms, pruning, usage, archive."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kb.i18n import Message, msg
-from kb.sessions.calls import Call, History, Spoken
-from kb.sessions.dcp import ANSWERS, Dcp
+from kb.sessions.cues import alternative, is_idle, reasoned, states_a_choice
+from kb.sessions.dcp_settings import ANSWERS, Dcp
 from kb.sessions.prose import sentences
-from kb.sessions.strategies import DISCARD, DROPPED, Cut, Guards, told
-from kb.sessions.wording import alternative, is_idle, reasoned, states_a_choice
-from kb.text import first_sentence, normalise, tokens
-from kb.values import NamedTuple
+from kb.sessions.prune_strategies import DISCARD, DROPPED, Cut, Guards, told
+from kb.sessions.tool_calls import Call, History, Spoken
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import first_sentence, normalise, tokens
 
 SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("discussion"), msg("confirmation")
 FOUND, MENDED, DECIDED, SAID_AGAIN = (

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kb.patterns import regex
-from kb.record import Candidate, Record
-from kb.sessions import story
-from kb.sessions.story import Progress, prompts_of, task_of, where_it_stands
+from kb.records.model import Candidate, Record
+from kb.sessions import facts
+from kb.sessions.facts import Progress, prompts_of, task_of, where_it_stands
 from kb.sessions.transcript import AGENT, Transcript, said
-from kb.text import clip, count, one_line
-from kb.values import TYPE_CHECKING
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import clip, count, one_line
 
 if TYPE_CHECKING:
     from typing import Any
@@ -105,17 +105,17 @@ def normal(
 
     *ids* holds the ids of records by the titles of the *candidates* that became them.
     """
-    now, changes = where_it_stands(transcript), story.edits(transcript)
-    paths = story.files(changes)
+    now, changes = where_it_stands(transcript), facts.edits(transcript)
+    paths = facts.files(changes)
     decided = [one for one in candidates if one.kind in ("decision", "pattern", "domain-note", "checklist")]
     minding = [one for one in candidates if one.kind in ("constraint", "pitfall", "preference")]
     prompts = prompts_of(transcript)
-    open_failures = [one for one in story.failures(transcript)[-8:] if not one.mended]
+    open_failures = [one for one in facts.failures(transcript)[-8:] if not one.mended]
     wanted: dict[str, Iterable[object]] = {
         "background": [*_sentences(task_of(transcript)), *(whole(one, _ENTRY) for one in prompts[1:][-2:])],
         "decided": [_decision(one, ids or {}) for one in reversed(decided)],
         "caveats": _shortened([*(one.title for one in reversed(minding)), *now.open]),
-        "progress": _shortened(story.last_words(transcript, texts=4)),
+        "progress": _shortened(facts.last_words(transcript, texts=4)),
         "method": _shortened(_methods(transcript)),
         "troubles": _shortened(f"{one.what}: {one.error}" for one in reversed(open_failures)),
         "anchors": list(anchors),
@@ -141,10 +141,10 @@ def expanded(
     decisions = [one for one in candidates if one.kind not in ("preference", "pitfall")]
     pitfalls = [_problem(one) for one in candidates if one.kind == "pitfall"]
     return write({
-        "history": story.history(transcript),
+        "history": facts.history(transcript),
         "decisions": [_decision(one, ids or {}) for one in decisions],
-        "changes": [{**one._asdict(), "fence": _fence(one.diff)} for one in story.edits(transcript)],
-        "problems": [*pitfalls, *(one._asdict() for one in story.failures(transcript))],
+        "changes": [{**one._asdict(), "fence": _fence(one.diff)} for one in facts.edits(transcript)],
+        "problems": [*pitfalls, *(one._asdict() for one in facts.failures(transcript))],
         "preferences": [one.title for one in candidates if one.kind == "preference"],
         "anchors": list(anchors),
     })  # fmt: skip
@@ -253,7 +253,7 @@ def _plans(transcript: Transcript) -> list[str]:
 
 
 def _interfaces(transcript: Transcript, candidates: Sequence[Candidate]) -> list[str]:
-    return [*(one.title for one in candidates if one.kind == "interface"), *story.signatures(transcript)[-16:]]
+    return [*(one.title for one in candidates if one.kind == "interface"), *facts.signatures(transcript)[-16:]]
 
 
 def _decision(one: Candidate, ids: Mapping[str, str]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from kb.patterns import regex
-from kb.text import one_line
-from kb.values import NamedTuple
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import one_line
 
 _FENCE = regex(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _HEADING = regex(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")

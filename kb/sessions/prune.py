@@ -11,9 +11,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.i18n import Message, msg
-from kb.sessions.calls import History, blocks, history, message_of, record_of
-from kb.sessions.dcp import Dcp
-from kb.sessions.strategies import (
+from kb.sessions.dcp_settings import Dcp
+from kb.sessions.prune_strategies import (
     AUTOMATIC,
     DEDUP,
     ERRORS,
@@ -25,8 +24,9 @@ from kb.sessions.strategies import (
     Kept,
     long_results,
 )
+from kb.sessions.tool_calls import History, blocks, history, message_of, record_of
 from kb.sessions.usage import Usage
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

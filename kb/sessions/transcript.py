@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kb.i18n import Message, msg
-from kb.prompts import persons_words, split_element, without_injected
-from kb.sessions import foreign
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.sessions import adapters
+from kb.sessions.typed_prompt import persons_words, split_element, without_injected
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
@@ -118,7 +118,7 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
         if not isinstance(kind, str) or kind not in KNOWN_TYPES:
             name = kind[:60] if isinstance(kind, str) else "?"
             unknown[name] = unknown.get(name, 0) + 1
-            if record.get(foreign.UNREAD) or foreign.carries_text(record):
+            if record.get(adapters.UNREAD) or adapters.carries_text(record):
                 unread[name] = unread.get(name, 0) + 1
         try:
             messages += messages_of(record, number)
@@ -137,7 +137,7 @@ def read(data: bytes, after_line: int = 0) -> Transcript:
         ended=times[-1] if times else "",
         lines=max([whole, after_line, *(number for number, _ in records[-1:])]),
         compactions=tuple(number for number, record in records if record.get("subtype") == "compact_boundary"),
-        host=_first(records, foreign.HOST),
+        host=_first(records, adapters.HOST),
     )
 
 
@@ -182,14 +182,14 @@ def _found(data: bytes, after: int) -> tuple[list[tuple[int, dict[str, Any]]], l
     Where the session is one JSON value, its messages count as lines.
     """
     skipped: list[Skipped] = []
-    messages = foreign.whole(data)
+    messages = adapters.whole(data)
     if messages is None:
         whole = data.count(b"\n")
         rows, skipped = _records(data, after, whole)
     else:
         whole = len(messages)
         rows = [(n, _writable(m)) for n, m in enumerate(messages, 1) if n > after]
-    own = [(number, dict(one)) for number, row in foreign.latest(rows) for one in foreign.records(row)]
+    own = [(number, dict(one)) for number, row in adapters.latest(rows) for one in adapters.records(row)]
     return own, skipped, whole
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from kb.patterns import regex
-from kb.sessions.calls import MARK
-from kb.text import index_terms, tokens
+from kb.sessions.tool_calls import MARK
+from kb.startup.lazy_regex import regex
+from kb.text.segment import index_terms, tokens
 
 _LEFT_OUT = MARK + "{left} of {all} lines left out]"
 _TOO_LONG = MARK + "{size} tokens left out: no room is left; search for less]"

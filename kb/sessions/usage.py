@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from kb.sessions import foreign
-from kb.sessions.windows import WINDOW, Window, enlarge, find_window
-from kb.values import TYPE_CHECKING, NamedTuple
+from kb.sessions import adapters
+from kb.sessions.model_windows import WINDOW, Window, enlarge, find_window
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
@@ -153,7 +153,7 @@ _SAYS = (
 
 def _from_the_end(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the records that may say how full the context is, the last one first, with their lines."""
-    messages = foreign.whole(data)
+    messages = adapters.whole(data)
     if messages is not None:
         found = ((number, messages[number - 1]) for number in range(len(messages), 0, -1))
     else:
@@ -164,7 +164,7 @@ def _from_the_end(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if any(word in rows[number - 1] for word in _SAYS)
         )
     for number, record in found:
-        yield from ((number, one) for one in reversed(foreign.records(record)))
+        yield from ((number, one) for one in reversed(adapters.records(record)))
 
 
 def _record(row: bytes) -> dict[str, Any]:

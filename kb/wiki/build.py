@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 from kb.errors import BadInput, KbError
 from kb.i18n import Message, msg
-from kb.values import TYPE_CHECKING
-from kb.wiki.kept import Built, forget, place_of, remember, remembered, remove_gone
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.wiki.build_cache import Built, forget, place_of, remember, remembered, remove_gone
 from kb.wiki.markup import bare
-from kb.wiki.reindexing import Memory
+from kb.wiki.search_index_update import Memory
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
 
-    from kb.knowledge import KnowledgeBase
-    from kb.wiki.plugin import KbPlugin
+    from kb.knowledge_base import KnowledgeBase
+    from kb.wiki.mkdocs_plugin import KbPlugin
 
 ADDRESS = "127.0.0.1:8000"
 _LAST_PORT = 65535

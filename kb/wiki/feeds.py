@@ -9,12 +9,12 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import msg
-from kb.record import Record, Status, aliases_of
-from kb.short import short
-from kb.text import one_line
+from kb.records.model import Record, Status, aliases_of
+from kb.records.short_form import short
+from kb.text.segment import one_line
 from kb.wiki.labels import scope_label
 from kb.wiki.library import segment
-from kb.wiki.whole import Wiki
+from kb.wiki.wiki_model import Wiki
 
 RECORDS = "records.json"
 FEED = "feed.xml"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from kb.i18n import msg
-from kb.kinds import kind_label
-from kb.record import GLOBAL
-from kb.text import one_line
-from kb.wiki.elements import Html, element, to
+from kb.records.kinds import kind_label
+from kb.records.model import GLOBAL
+from kb.text.segment import one_line
+from kb.wiki.html import Html, element, to
 from kb.wiki.labels import mark, scope_label, status_word
 from kb.wiki.library import project_of
 from kb.wiki.markup import plain, reference
-from kb.wiki.whole import Page, Wiki
+from kb.wiki.wiki_model import Page, Wiki
 
 GRAPH, DATA = "graph.md", "graph-data.js"
 ALONG_TIME = f"{GRAPH}#time"

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from kb.i18n import Message, msg
-from kb.record import GLOBAL, Record, Status
-from kb.text import one_line
-from kb.values import TYPE_CHECKING
-from kb.wiki.elements import Html, element, inside, to
+from kb.records.model import GLOBAL, Record, Status
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import one_line
+from kb.wiki.html import Html, element, inside, to
 from kb.wiki.library import project_of
 from kb.wiki.markup import plain
 
 if TYPE_CHECKING:
-    from kb.knowledge.story import Version
-    from kb.wiki.whole import Wiki
+    from kb.history.timeline import Version
+    from kb.wiki.wiki_model import Wiki
 
 STATUSES: Mapping[str, tuple[str, Message]] = {
     Status.PROPOSED: ("⚠️", msg("to be verified")),

@@ -6,12 +6,12 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kb.kinds import BY_NAME
-from kb.markdown import citations, record_links
-from kb.patterns import regex
-from kb.record import GLOBAL, Record, Reference, aliases_of, name_for
-from kb.text import clip, normalise
-from kb.values import NamedTuple
+from kb.records.kinds import BY_NAME
+from kb.records.model import GLOBAL, Record, Reference, aliases_of, name_for
+from kb.records.record_file import citations, record_links
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import clip, normalise
 from kb.wiki.markup import distinct, reference, wiki_links
 
 Key = tuple[str, str]

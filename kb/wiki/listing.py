@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kb.values import NamedTuple
+from kb.startup.namedtuple import NamedTuple
 from kb.wiki.markup import anchors
 
 ROWS = 250

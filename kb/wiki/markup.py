@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kb.kinds import BY_PREFIX
-from kb.patterns import regex
-from kb.record import Reference
-from kb.text import one_line, slugify
-from kb.values import TYPE_CHECKING
+from kb.records.kinds import BY_PREFIX
+from kb.records.model import Reference
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import one_line, slugify
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,15 +8,15 @@ from functools import partial
 from urllib.parse import unquote
 
 from kb.wiki.graph import GRAPH, graph_page
-from kb.wiki.health import HEALTH, health_page
-from kb.wiki.home import home_page
-from kb.wiki.lists import KINDS, RECORDS, SCOPES, list_drafts
-from kb.wiki.recordpage import record_page
-from kb.wiki.sessions import SESSIONS, session_pages
-from kb.wiki.stamps import Stamps, ready
+from kb.wiki.health_page import HEALTH, health_page
+from kb.wiki.home_page import home_page
+from kb.wiki.list_pages import KINDS, RECORDS, SCOPES, list_drafts
+from kb.wiki.page_fingerprints import Stamps, ready
+from kb.wiki.pending_page import INBOX, REVIEWS, inbox_page, reviews_page
+from kb.wiki.record_page import record_page
+from kb.wiki.session_pages import SESSIONS, session_pages
 from kb.wiki.views import VIEWS, views_page
-from kb.wiki.waiting import INBOX, REVIEWS, inbox_page, reviews_page
-from kb.wiki.whole import Draft, Page, Wiki
+from kb.wiki.wiki_model import Draft, Page, Wiki
 
 
 def pages(wiki: Wiki) -> list[Page]:

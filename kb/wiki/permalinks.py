@@ -6,11 +6,11 @@ import posixpath
 from collections.abc import Callable, Sequence
 
 from kb.i18n import msg
-from kb.record import aliases_of
-from kb.wiki.elements import Html, element
+from kb.records.model import aliases_of
+from kb.wiki.html import Html, element
 from kb.wiki.labels import mark, scope_label, status_word, title_of
 from kb.wiki.library import folder_of, segment
-from kb.wiki.whole import Wiki
+from kb.wiki.wiki_model import Wiki
 
 
 def permalinks(wiki: Wiki) -> dict[str, tuple[int, ...]]:

@@ -12,25 +12,25 @@ import shutil
 from collections.abc import Callable, Iterator
 from importlib import resources
 
+from kb.checks.compare import compare
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.knowledge.lines.compare import compare
-from kb.values import TYPE_CHECKING
-from kb.wiki.elements import Html, element, inside, to
-from kb.wiki.gather import gathered
-from kb.wiki.hidden import hidden, speaks_of
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.wiki.collect import gathered
+from kb.wiki.html import Html, element, inside, to
 from kb.wiki.labels import badge, items, title_of
 from kb.wiki.markup import plain
 from kb.wiki.pages import located
-from kb.wiki.recordpage import record_page
+from kb.wiki.pending_page import both
+from kb.wiki.record_page import record_page
 from kb.wiki.render import rendered
-from kb.wiki.waiting import both
-from kb.wiki.whole import Page, Wiki
+from kb.wiki.visibility import hidden, speaks_of
+from kb.wiki.wiki_model import Page, Wiki
 
 if TYPE_CHECKING:
-    from kb.checking.changes import Change, Comparison, Part
-    from kb.knowledge import KnowledgeBase
-    from kb.record import Record
+    from kb.checks.record_diff import Change, Comparison, Part
+    from kb.knowledge_base import KnowledgeBase
+    from kb.records.model import Record
 
 FIRST, ELSEWHERE, STYLES = "index.md", "elsewhere.md", ("kb.css", "preview.css")
 _MARK = "preview.css"

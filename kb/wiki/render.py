@@ -10,12 +10,12 @@ import html
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from kb.patterns import regex
-from kb.text import one_line
-from kb.values import TYPE_CHECKING, NamedTuple
-from kb.wiki.chunks import START
-from kb.wiki.elements import Html, element, linked
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import one_line
+from kb.wiki.html import Html, element, linked
 from kb.wiki.markup import anchors
+from kb.wiki.page_data import START
 
 if TYPE_CHECKING:
     from typing import Any

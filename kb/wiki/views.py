@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kb.i18n import msg
-from kb.kinds import BY_NAME, kind_label
-from kb.record import recency
-from kb.text import first_sentence
-from kb.wiki.elements import Html, element, inside, to
+from kb.records.kinds import BY_NAME, kind_label
+from kb.records.model import recency
+from kb.text.segment import first_sentence
+from kb.wiki.html import Html, element, inside, to
 from kb.wiki.labels import entry, items, joined, titled
 from kb.wiki.markup import plain
-from kb.wiki.sessions import SESSIONS
-from kb.wiki.whole import Page, Wiki
+from kb.wiki.session_pages import SESSIONS
+from kb.wiki.wiki_model import Page, Wiki
 
 VIEWS = "views.md"
 NEWEST = 8

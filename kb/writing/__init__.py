@@ -1,1 +1,1 @@
-"""May it be written, and how? Rules: values in, values out."""
+"""The way in: from a candidate to a commit."""

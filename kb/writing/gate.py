@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 from kb.config import Config
 from kb.i18n import Message, msg
-from kb.kinds import BY_NAME, kind_label
-from kb.naming import area_name
-from kb.patterns import regex
-from kb.record import Candidate
-from kb.text import clip
-from kb.values import NamedTuple
+from kb.records.kinds import BY_NAME, kind_label
+from kb.records.model import Candidate
+from kb.records.status_names import area_name
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import clip
+from kb.writing.impact_weight import matters, modules
 from kb.writing.objection import Objection
-from kb.writing.weight import matters, modules
 
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""

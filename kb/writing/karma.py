@@ -10,8 +10,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from kb.patterns import regex
-from kb.record import Candidate
+from kb.records.model import Candidate
+from kb.startup.lazy_regex import regex
 
 WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
 

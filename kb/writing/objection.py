@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kb.i18n import Message
-from kb.values import NamedTuple
+from kb.startup.namedtuple import NamedTuple
 
 
 class Objection(NamedTuple):

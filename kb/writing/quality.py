@@ -10,12 +10,12 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
 from kb.config import Config
-from kb.front import MAX_BYTES, MAX_FRONT, entry
 from kb.i18n import Message, msg
-from kb.patterns import regex
-from kb.record import Candidate
-from kb.text import clip, count, count_characters, runs
-from kb.untrusted import COMMENT, HIDDEN, INSTRUCTION, troubles
+from kb.records.front_matter import MAX_BYTES, MAX_FRONT, entry
+from kb.records.model import Candidate
+from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, troubles
+from kb.startup.lazy_regex import regex
+from kb.text.segment import clip, count, count_characters, runs
 from kb.writing.karma import NEUTRAL, karma, reclassed, sentences
 from kb.writing.objection import Objection
 
@@ -112,7 +112,7 @@ def names_a_subject(candidate: Candidate, config: Config) -> Iterator[Objection]
 
 
 def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection]:
-    """Refuse what is too short to say something or too long to be read; see `kb.text.count_characters`.
+    """Refuse what is too short to say something or too long to be read; see `kb.text.segment.count_characters`.
 
     A title alone is a whole record where it says what holds: “Use tabs”, “金额用分”.
     """
@@ -162,7 +162,7 @@ def has_a_fit_length(candidate: Candidate, config: Config) -> Iterator[Objection
 
 
 def fits_into_a_record(candidate: Candidate, config: Config) -> Iterator[Objection]:
-    """Refuse what a record could not be read with again, or would have no room to grow: see `kb.front`.
+    """Refuse what a record could not be read with again, or would have no room to grow: see `kb.records.front_matter`.
 
     The length in characters that `body_max` bounds says little here: a megabyte without a space counts two words.
     """

@@ -1,4 +1,4 @@
-/* What answers a question, in the order in which `kb search` has it (kb/knowledge/recall/finding.py, kb/reading/rank.py). */
+/* What answers a question, in the order in which `kb search` has it (kb/search/retrieve.py, kb/search/rank.py). */
 
 const READ = 24;            // pages whose text is looked at
 const LEAST = 8;            // of those that hold some of what was asked

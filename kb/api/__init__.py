@@ -1,0 +1,1 @@
+"""The functions documented for Python programs."""

@@ -1,0 +1,43 @@
+"""The functions by which a Python program takes memories from a session and estimates what a text costs.
+
+from kb.api.memory_api import estimate_content_tokens, extract_and_store_memories, extract_session_memories
+"""
+
+from __future__ import annotations
+
+import os
+
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import tokens
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def estimate_content_tokens(content: str) -> int:
+    """Return about how many tokens *content* costs a model, in Chinese and in English."""
+    return tokens(content)
+
+
+def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, Any]]:
+    """Return the candidates in the file *transcript*, as `kb write` takes them; nothing is written.
+
+    *cwd* is the folder whose knowledge base is asked (default: the current one). Raise NoKnowledgeBase and BadInput.
+    """
+    from kb.capture.session_candidates import candidates_in
+
+    with KnowledgeBase.open(cwd or os.getcwd()) as kb:
+        return [as_json(candidate) for candidate in candidates_in(kb, transcript)]
+
+
+def extract_and_store_memories(transcript: str, cwd: str = "") -> list[dict[str, Any]]:
+    """Put the candidates in the file *transcript* through the gate and return the verdicts; the session is archived.
+
+    *cwd* is the folder the session worked in. Raise NoKnowledgeBase and BadInput.
+    """
+    folder = cwd or os.getcwd()
+    with KnowledgeBase.open(folder) as kb:
+        saved = kb.save_session(transcript, folder=folder, host="python")
+        return [verdict._asdict() for verdict in saved.verdicts]

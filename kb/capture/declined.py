@@ -1,0 +1,46 @@
+"""Keep a candidate that three answers of "no" keep out of the records with the session that it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.i18n import msg
+from kb.records.model import Candidate, Verdict
+from kb.sessions.active_sessions import Desk, Row, heard_of, of_project
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.writing.gate import DECLINED
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+
+def keep_declined(
+    kb: KnowledgeBase, candidates: Sequence[Candidate], verdicts: Sequence[Verdict], folder: str = ""
+) -> list[Verdict]:
+    """Keep the declined ones of *candidates* with their sessions, and return *verdicts* that say where (RUYI-06).
+
+    A candidate that names no session comes from the one that runs in the project of *folder*.
+    """
+    declined = kb.words(DECLINED.reason)
+    return [
+        _keep(kb, candidate, verdict, folder) if declined in verdict.reasons else verdict
+        for candidate, verdict in zip(candidates, verdicts, strict=True)
+    ]
+
+
+def _keep(kb: KnowledgeBase, candidate: Candidate, verdict: Verdict, folder: str) -> Verdict:
+    """Keep one declined candidate and return its *verdict* with where it is."""
+    session = candidate.session or _running_session(kb, folder)
+    if not session:
+        where = msg("no session is running here that could keep it")
+    else:
+        Desk(kb, session).keep([Row(candidate, verdict)])
+        where = msg("the session {session} keeps it, and its archive does", session=session)
+    return verdict._replace(reasons=(*verdict.reasons, kb.words(where)))
+
+
+def _running_session(kb: KnowledgeBase, folder: str) -> str:
+    """Return the id of the session of *folder*'s project that kb heard of last and that has not ended, or ""."""
+    scope = kb.project(folder) if folder else kb.here
+    running = (heard.session for heard in of_project(kb, heard_of(kb), scope) if Desk(kb, heard.session).is_open)
+    return next(running, "")

@@ -1,0 +1,251 @@
+"""From what was said in a session to candidates, without a language model. Precision comes before recall.
+
+Marked things come first, then sentences that say what was decided and why, then pitfalls overcome, then a person's
+lasting wishes. What an agent plans, asks, supposes, quotes or prints is left alone; a field nobody filled stays empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kb.capture.failures import pitfalls
+from kb.capture.markers import marked, unreadable
+from kb.i18n import Message
+from kb.records.candidate import AREAS
+from kb.records.model import Candidate, Evidence
+from kb.sessions.cues import (
+    alternative,
+    is_general,
+    is_idle,
+    reasoned,
+    states_a_choice,
+    states_a_rule,
+    states_a_solution,
+    states_a_team_choice,
+    states_a_wish,
+)
+from kb.sessions.prose import Piece, outside_code, paths, pieces, plain, relative, sentences, without_code
+from kb.sessions.transcript import AGENT, HUMAN, Transcript, TranscriptMessage, said
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import clip, count, count_characters, normalise
+
+REASONED = 0.7
+"""Confidence of a sentence that says what was decided and why."""
+WISHED = 0.8
+"""Confidence of a lasting wish in a person's own prompt."""
+_PASTED = 6000
+"""A prompt longer than this many characters is a pasted document: only marks in it count."""
+_SHORTEST = 6
+"""A sentence of fewer characters outside code (`kb.text.segment.count_characters`) says too little to be kept."""
+_LONGEST = 600
+"""A sentence above this many characters is no sentence."""
+
+_AREAS = {
+    "architecture": r"\barchitectur(?:e|al)\b|\bmicro-?services?\b|\bmonolith\w*|架构|微服务|单体应用",
+    "security": r"\bsecurity\b|\bvulnerab\w+|\bauthenticat\w+|\bauthori[sz]ation\b|\bencrypt\w*|\bcredentials?\b"
+    r"|\bXSS\b|\bCSRF\b|\bSQL injection\b|(?<!线程)(?<!类型)(?<!内存)安全(?!地)|漏洞|鉴权|身份认证|加密|脱敏|密钥"
+    r"|SQL ?注入|越权",
+    "performance": r"\bperformance\b|\blatency\b|\bthroughput\b|性能|延迟高|吞吐",
+    "compliance": r"\bcomplian(?:ce|t with)\b|\bGDPR\b|\bHIPAA\b|\bPCI[- ]DSS\b|合规|等保|个人信息保护",
+    "modules": r"\b(?:across|all|several|multiple) (?:the )?(?:modules|services|packages)\b"
+    r"|跨模块|跨服务|多个模块|所有模块|所有服务",
+}
+_AREA_PATTERNS = tuple((area, regex(_AREAS[area], re.IGNORECASE)) for area in AREAS)
+_EVERYWHERE = regex(
+    r"\b(?:in |across )?(?:all|every|any|other)(?: of)?(?: our| my| the)? (?:projects?|repositor(?:y|ies)|repos)\b"
+    r"|所有项目|每个项目|各个项目|跨项目|任何项目",
+    re.IGNORECASE,
+)
+_CLAIM = regex(
+    r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为"
+    r"|是)\s*(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
+)
+_FILE_ENDINGS = frozenset(
+    {"py", "js", "ts", "md", "json", "yaml", "yml", "toml", "txt", "ex", "exs", "rs", "go", "java", "rb", "sh"}
+    | {"css", "html", "sql", "c", "h", "lock", "xml", "cfg", "ini"}
+)
+_EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
+
+
+class _Place(NamedTuple):
+    """Where a sentence stands."""
+
+    message: TranscriptMessage
+    piece: Piece
+    evidence: Evidence
+
+
+def candidates(transcript: Transcript, after_line: int = 0) -> list[Candidate]:
+    """Return what *transcript* gives worth keeping, in order, the same thing once.
+
+    Every candidate has evidence whose quote is a slice of the text at its line. With *after_line*, only what stands or
+    was completed behind that line is returned, though everything is read: a failure may lie before the cursor.
+    """
+    known = _touched(transcript)
+    found: list[tuple[int, Candidate]] = []
+    for message in transcript.messages:
+        if message.line > after_line:
+            found += [(message.line, candidate) for candidate in _from_message(message, transcript, known)]
+    found += [(line, candidate) for line, candidate in pitfalls(transcript) if line > after_line]
+    found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
+    unique: dict[tuple[str, str], tuple[int, Candidate]] = {}
+    for line, candidate in found:
+        unique.setdefault((candidate.kind, normalise(candidate.title)), (line, candidate))
+    return [_completed(candidate, transcript) for _, candidate in sorted(unique.values(), key=lambda pair: pair[0])]
+
+
+def broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
+    """Return line and reason of every ```kb block behind *after_line* that is no candidate."""
+    return [
+        (message.line, reason)
+        for message in transcript.messages
+        for text in said(message)
+        if message.line > after_line and "kb" in text
+        for reason in unreadable(text)
+    ]
+
+
+def _from_message(message: TranscriptMessage, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+    evidence = Evidence("", transcript.session_id, message.line, message.time)
+    for text in said(message):
+        parts = pieces(text)
+        marks = list(marked(text, parts, evidence))
+        for mark in marks:
+            near = paths(text[mark.start : mark.end], transcript.cwd, known)
+            found = mark.candidate._replace(impact=mark.candidate.impact or near)
+            yield found._replace(affects_future=True) if _is_wanted(found, message) else found
+        if message.origin == HUMAN and len(text) > _PASTED:
+            continue
+        for piece in _unmarked(parts, sorted((mark.start, mark.end) for mark in marks)):
+            if piece.what in ("prose", "item"):
+                yield from _from_piece(_Place(message, piece, evidence), transcript, known)
+
+
+def _is_wanted(candidate: Candidate, message: TranscriptMessage) -> bool:
+    """Tell whether a person marked the line in their own words: then they want it kept."""
+    own = message.origin == HUMAN and all(len(text) <= _PASTED for text in said(message))
+    return own and candidate.affects_future is None
+
+
+def _unmarked(parts: list[Piece], taken: list[tuple[int, int]]) -> Iterator[Piece]:
+    """Yield the *parts* outside the spans *taken*; both are in order."""
+    number = 0
+    for piece in parts:
+        while number < len(taken) and taken[number][1] <= piece.start:
+            number += 1
+        if number == len(taken) or taken[number][0] >= piece.start + len(piece.text):
+            yield piece
+
+
+def _from_piece(place: _Place, transcript: Transcript, known: frozenset[str]) -> Iterator[Candidate]:
+    near: tuple[str, ...] | None = None
+    for sentence in dict.fromkeys(sentences(place.piece.text)):  # said again in one piece, it is the same candidate
+        if len(sentence) > _LONGEST or count_characters(outside_code(sentence)) < _SHORTEST:
+            continue
+        told = _SENTENCE_LABEL.sub("", sentence)
+        candidate = _from_sentence(told, place.message.origin)
+        if candidate and not is_idle(told):
+            quoted = place.evidence._replace(quote=sentence)
+            if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
+                near = paths(place.piece.text, transcript.cwd, known)
+            yield candidate._replace(impact=near, evidence=(quoted,))
+
+
+def _from_sentence(sentence: str, origin: str) -> Candidate | None:
+    main, why = reasoned(sentence)
+    kind = ""
+    if origin == HUMAN and states_a_wish(sentence, why):
+        return Candidate(
+            "preference", _title(main), decision=plain(main), why=why, affects_future=True, confidence=WISHED
+        )
+    counts = bool(why) or origin == HUMAN
+    if counts and states_a_choice(main) and (why or states_a_team_choice(main)):
+        kind = "decision"
+    elif counts and states_a_rule(main) and (why or is_general(main)):
+        kind = "constraint"
+    elif origin == AGENT and states_a_solution(sentence):
+        kind = "pitfall"
+    if not kind:
+        return None
+    title = _title(_overcome(main)) if kind == "pitfall" else _title(main)
+    return Candidate(kind, title, decision=plain(main), alternatives=alternative(main), why=why, confidence=REASONED)
+
+
+_CURED = regex(
+    r"^\W*+(?:(?:i|we|this|that) )?(?:have |has )?(?:fixed|resolved|solved|eliminated|avoided) (?:the )?"
+    r"(?P<what>[^.;]{6,160}?) (?:by|via|with|using) "
+    r"|(?:解决|修复|消除|避免)了?(?P<what_zh>[^，。；]{4,80}?)(?:的问题)?[。，]?$",
+    re.IGNORECASE,
+)
+"""A sentence that says how something was cured, and what."""
+
+
+def _overcome(main: str) -> str:
+    """Return what was overcome by the cure that *main* tells; *main* itself where it does not say.
+
+    A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
+    """
+    match = _CURED.search(without_code(main))
+    if not match:
+        return main
+    group = "what" if match["what"] else "what_zh"
+    found = main[match.start(group) : match.end(group)].strip()
+    return found[:1].upper() + found[1:] if count_characters(found) >= _SHORTEST else main
+
+
+_TITLE_LEAD = regex(
+    r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|then|please|所以|因此|于是|最终"
+    r"|最后|另外|同时|并且|请)[,，:：\s]*)*",
+    re.IGNORECASE,
+)
+_SENTENCE_LABEL = regex(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
+"""A bold label before a sentence: "**Key fix in this session:** …"."""
+
+
+_INSTEAD_END = regex(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
+
+
+def _title(main: str) -> str:
+    """Return *main* as a title: without its lead-in words and, where it is long, without what was not taken."""
+    match = _TITLE_LEAD.match(without_code(main))
+    shorter = plain(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
+    if len(shorter) > 80 and (other := alternative(shorter)) and count(head := shorter.split(other)[0]) > 8:
+        shorter = plain(_INSTEAD_END.sub("", head))
+    return clip(shorter if count(shorter) >= 3 else plain(main), 120)
+
+
+def _completed(candidate: Candidate, transcript: Transcript) -> Candidate:
+    """Add what is certain from the candidate's own words: areas, claims, reuse, session."""
+    words = "\n".join((candidate.title, candidate.decision, candidate.why))
+    areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
+    reusable = True if candidate.reusable is None and _EVERYWHERE.search(words) else candidate.reusable
+    return candidate._replace(
+        impact_areas=candidate.impact_areas or areas,
+        claims=candidate.claims or (_claims(words) if candidate.kind in ("decision", "constraint") else {}),
+        reusable=reusable,
+        session=transcript.session_id or candidate.session,
+    )
+
+
+def _claims(text: str) -> dict[str, str]:
+    """Return the settings *text* gives a value: a dotted key in a code span, a copula, a number or a code span."""
+    return {
+        key: quoted or number
+        for key, quoted, number in _CLAIM.findall(text)
+        if key.rpartition(".")[2] not in _FILE_ENDINGS
+    }
+
+
+def _touched(transcript: Transcript) -> frozenset[str]:
+    """Return the files the session's tools opened, relative to its folder."""
+    found = set()
+    for message in transcript.messages:
+        for call in message.calls:
+            path = call.input.get("file_path")
+            if call.name in _EDIT_TOOLS and isinstance(path, str):
+                inside = relative(path, transcript.cwd)
+                if not inside.startswith("/"):
+                    found.add(inside)
+    return frozenset(found)

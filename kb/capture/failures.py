@@ -1,0 +1,308 @@
+"""Find pitfalls: a command that failed, somebody saying why, and the same command doing better afterwards.
+
+Only runs of commands and of MCP tools count: an edit that did not match or a file that was not there is the agent's own
+stumbling. Without an explanation in the agent's words there is no pitfall.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from kb.records.model import Candidate, Evidence
+from kb.sessions.cues import is_idle, is_question
+from kb.sessions.prose import outside_code, paths, pieces, plain, relative, sentences, without_code
+from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, said
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import clip, count
+
+EXPLAINED = 0.6
+"""Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion."""
+_LONGEST = 600
+"""A sentence above this many characters explains nothing."""
+
+_SHELLS = frozenset({"Bash", "PowerShell"})
+_EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
+_LOOKING = frozenset(
+    {"cd", "ls", "cat", "grep", "rg", "head", "tail", "sed", "awk", "echo", "find", "sleep", "which", "pwd", "test"}
+    | {"true", "wc", "printf", "kill", "export"}
+)
+_INTERPRETERS = frozenset(
+    {"node", "python", "python3", "ruby", "bash", "sh", "zsh", "deno", "bun", "php", "perl", "elixir"}
+)
+_STARTERS = (["sudo"], ["time"], ["env"], ["npx"], ["uv", "run"], ["poetry", "run"], ["bundle", "exec"])
+"""Words that only start another command."""
+_NOT_THE_TASK = regex(
+    r"<tool_use_error>|doesn't want to proceed|tool use was rejected|\[Request interrupted|requires approval|timed out",
+    re.IGNORECASE,
+)
+_QUOTED_ARGUMENT = regex(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=\S*$")
+_ERROR_LINE = regex(
+    r"error|exception|fail|cannot|can't|could not|couldn't|undefined|denied|refused|not found|no such|ignored"
+    r"|invalid|missing"
+    r"|unknown|unexpected|fatal|never match|traceback|错误|失败|异常|找不到|无法|不存在|拒绝",
+    re.IGNORECASE,
+)
+_TALLY_WORDS = frozenset(
+    {"exit", "code", "error", "errors", "failure", "failures", "failed", "fail", "failing", "passed", "test", "tests"}
+    | {"doctest", "doctests", "total", "skipped", "unnecessary", "skips", "warning", "warnings", "excluded", "found"}
+    | {"in", "and", "with", "second", "seconds", "s", "ms", "x", "invalid", "done", "finished"}
+)
+_LETTERS = regex(r"[^\W\d_]+")
+_COUNTED = regex(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
+_CAUSE = regex(
+    r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
+    r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
+    r"|根因|根本原因|(?:问题|原因)(?:就?是|在于|出在)|这就是.{0,8}原因|原来是?",
+    re.IGNORECASE,
+)
+_BECAUSE = regex(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
+_BACK = regex(r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE)
+_LEAD = regex(
+    r"^\W*(?:(?:i see|ah|ok|okay|so|now|right|great|good|found it|aha|好|明白了?|原来如此)\b[\s,.:;!—–-]*)*"
+    r"(?:the (?:real |actual |underlying |root )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
+    r"(?: (?:clear|simple|obvious))?(?:\s*[—–:-]+\s*| that\s+|\s+)|(?:it )?turns out (?:that )?"
+    r"|root cause(?: is)?[:\s]+(?:that )?"
+    r"|(?:问题|原因|根因|根本原因)(?:就?是|在于|出在)?[:：，,\s]*|原来是?[，,]?)?",
+    re.IGNORECASE,
+)
+_SLIP = regex(
+    r"\bI(?:'m| am|'ve| was| need| have| had| forgot| should| did| used)\b|\bmy (?:code|edit|change|test|mistake"
+    r"|fix)\b|我(?:写错|忘了|漏)",
+    re.IGNORECASE,
+)
+_TRIVIAL = regex(
+    r"\b(?:typo|syntax error|whitespace|indentation|unused (?:variable|import|alias)|formatt(?:ed|ing)|line length"
+    r"|lint(?:er|ing)?"
+    r"|false positive|cyclomatic|nest(?:ed|ing) too|too (?:complex|many|long|deep))\b|拼写|缩进|空格|格式化|笔误",
+    re.IGNORECASE,
+)
+_REMEDY = regex(
+    r"^\W*(?:(?:I|we|you)(?:'ll)? (?:need to|must|have to|should)|(?:the )?(?:fix|solution) is|use |必须|需要|应该"
+    r"|解决(?:办法|方法|方案)是|改用|改为|要)",
+    re.IGNORECASE,
+)
+
+
+class _Run(NamedTuple):
+    """One run of a command."""
+
+    family: str
+    call: ToolCall
+    result: ToolResult
+
+
+class _Cause(NamedTuple):
+    """What the agent said about a failure."""
+
+    message: TranscriptMessage
+    quote: str
+    title: str
+    remedy: str
+    outright: bool
+
+
+def pitfalls(transcript: Transcript) -> Iterator[tuple[int, Candidate]]:
+    """Yield each pitfall with the line at which it was overcome."""
+    by_family: dict[str, list[_Run]] = {}
+    for run in _runs(transcript.messages):
+        by_family.setdefault(run.family, []).append(run)
+    for same in by_family.values():
+        proof: _Run | None = None
+        for following, failed in pairwise([*reversed(same)]):
+            proof = proof if following.result.is_error else following
+            if proof is None or not failed.result.is_error or not _is_overcome(failed, following):
+                continue
+            between = _between(transcript.messages, failed.result.line, following.call.line)
+            cause = _cause(between)
+            if cause:
+                edited = _edited([m for m in between if m.line > cause.message.line], transcript.cwd)
+                yield proof.result.line, _candidate(transcript, failed, cause, proof, edited)
+
+
+def _between(messages: tuple[TranscriptMessage, ...], after: int, before: int) -> tuple[TranscriptMessage, ...]:
+    first = bisect_right(messages, after, key=lambda message: message.line)
+    return messages[first : bisect_left(messages, before, key=lambda message: message.line)]
+
+
+def family(command: str) -> str:
+    """Return what a shell *command* runs: its program with its script or subcommand, or "" for mere looking around."""
+    first = _QUOTED_ARGUMENT.sub(" ", command.strip()).split("\n", 1)[0]
+    last = re.split(r"&&|\|\||;", first)[-1].split("|")[0]
+    words = _started([word for word in last.split() if not word.startswith(("<", ">", "2>"))])
+    if not words:
+        return ""
+    program = words[0].replace("\\", "/").rpartition("/")[2]
+    if program in _LOOKING or not re.match(r"[\w.@-]+$", program):
+        return ""
+    plain_words = [word for word in words[1:] if not word.startswith("-")]
+    if "-c" in words[1:3] or "-e" in words[1:3]:
+        return ""
+    second = plain_words[0].rpartition("/")[2] if plain_words else ""
+    if program in _INTERPRETERS:
+        return f"{program} {second}".strip()
+    if second == "run" and len(plain_words) > 1:
+        second = f"run {plain_words[1]}"
+    return f"{program} {second}" if re.match(r"[a-z][\w:-]*(?: [\w:.-]+)?$", second) else program
+
+
+def _started(words: list[str]) -> list[str]:
+    """Return *words* without assignments and commands that only start another."""
+    while words:
+        starter = next((s for s in _STARTERS if words[: len(s)] == s), None)
+        if starter:
+            words = words[len(starter) :]
+        elif words[0] == "timeout":
+            words = words[2:]
+        elif _ASSIGNMENT.match(words[0]):
+            words = words[1:]
+        else:
+            break
+    return words
+
+
+def _runs(messages: tuple[TranscriptMessage, ...]) -> list[_Run]:
+    results = {result.id: result for message in messages for result in message.results}
+    runs = []
+    for call in (call for message in messages for call in message.calls):
+        result = results.get(call.id)
+        if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
+            continue
+        command = call.input.get("command")
+        name = family(command) if call.name in _SHELLS and isinstance(command, str) else ""
+        if not name and call.name.startswith("mcp__"):
+            name = call.name
+        if name:
+            runs.append(_Run(name, call, result))
+    return runs
+
+
+def _is_overcome(failed: _Run, following: _Run) -> bool:
+    """Tell whether the next run no longer shows most of what went wrong in *failed*."""
+    if not following.result.is_error:
+        return True
+    failures, left = _failures(failed.result.text), _failures(following.result.text)
+    if failures and left and 2 * left < failures:
+        return True
+    before, after = _errors(failed.result.text), _errors(following.result.text)
+    return before.total() > 0 and 2 * (before & after).total() < before.total()
+
+
+def _is_tally(row: str) -> bool:
+    """Tell whether *row* only counts."""
+    return _TALLY_WORDS.issuperset(_LETTERS.findall(row[:200].lower()))
+
+
+def _failures(text: str) -> int:
+    """Return how many failures a test run counts at its end; 0: it does not say."""
+    counted = _COUNTED.findall(text[-4000:])
+    return int(counted[-1]) if counted else 0
+
+
+def _errors(text: str) -> Counter[str]:
+    """Return how often each error line stands in an output, numbers left out."""
+    return Counter(re.sub(r"\d+", "0", row[:200]) for row in _telling(text))
+
+
+def _telling(text: str) -> list[str]:
+    """Return the lines of an output that name an error; tallies such as "3 tests, 1 failure" tell nothing."""
+    rows = (row.strip() for row in text[:200_000].replace("\\n", "\n").split("\n"))
+    return [row for row in rows if _ERROR_LINE.search(row) and not _is_tally(row)]
+
+
+def _cause(messages: tuple[TranscriptMessage, ...]) -> _Cause | None:
+    """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
+    found = [
+        cause
+        for message in messages
+        if message.origin == AGENT
+        for text in said(message)
+        for piece in pieces(text)
+        if piece.what in ("prose", "item")
+        for cause in _explanations(message, piece.text)
+    ]
+    outright = [cause for cause in found if cause.outright]
+    return outright[-1] if outright else found[-1] if found else None
+
+
+def _explanations(message: TranscriptMessage, text: str) -> Iterator[_Cause]:
+    rows = list(sentences(text))
+    for number, row in enumerate(rows):
+        if len(row) > _LONGEST:
+            continue
+        masked = without_code(row)
+        outright = bool(_CAUSE.search(masked))
+        if not (outright or _BECAUSE.search(masked)) or is_idle(row) or _TRIVIAL.search(masked):
+            continue
+        subject = rows[number - 1] if number and _BACK.match(masked) else row
+        if is_idle(subject) or _SLIP.search(without_code(subject)) or _TRIVIAL.search(without_code(subject)):
+            continue
+        quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
+        title = plain(subject[_lead(subject) :])
+        if count(outside_code(title)) < 4 or count(title) < 6:
+            continue
+        remedy = _remedy(rows[number + 1 : number + 2])
+        yield _Cause(message, quote, title, remedy, outright)
+
+
+def _remedy(following: list[str]) -> str:
+    """Return the sentence behind an explanation if it says what to do about it."""
+    return next((row for row in following if _REMEDY.match(row) and count(row) >= 6 and not is_question(row)), "")
+
+
+def _lead(sentence: str) -> int:
+    """Return how many characters of *sentence* only announce that a cause follows."""
+    match = _LEAD.match(without_code(sentence))
+    return match.end() if match and not sentence.startswith("`") else 0
+
+
+def _candidate(transcript: Transcript, failed: _Run, cause: _Cause, proof: _Run, edited: tuple[str, ...]) -> Candidate:
+    source, cwd = transcript.session_id, transcript.cwd
+    observed = f"`{_command(failed, cwd) or failed.family}`: {_main_error(failed.result.text)}".rstrip(": ")
+    remedy = [cause.remedy] if cause.remedy else []
+    named = paths(_command(failed, cwd), cwd)
+    proven = _command(proof, cwd)
+    return Candidate(
+        kind="pitfall",
+        title=clip(cause.title[:1].upper() + cause.title[1:], 120),
+        decision="\n".join([observed, *remedy]),
+        why=plain(cause.quote),
+        impact=tuple(dict.fromkeys([*named, *edited]))[:5],
+        verification=f"`{proven}`" if proven else "",
+        confidence=EXPLAINED,
+        evidence=tuple(
+            Evidence(quote, source, cause.message.line, cause.message.time) for quote in (cause.quote, *remedy)
+        ),
+        session=source,
+    )
+
+
+def _command(run: _Run, cwd: str) -> str:
+    """Return the command of *run* as one types it in *cwd*, or "" where it is too long to be read as an example."""
+    command = str(run.call.input.get("command", "")).strip()
+    if cwd:
+        command = command.replace(f"cd {cwd} && ", "").replace(cwd.rstrip("/") + "/", "")
+    command = re.sub(r"(?<!\s)\s*+2>&1\s*+$", "", command)
+    return command if len(command) <= 160 and "\n" not in command and "`" not in command else ""
+
+
+def _main_error(text: str) -> str:
+    """Return the first line of an output that names the error, or its first line."""
+    rows = [row for row in text[:200_000].split("\n") if row.strip() and not _is_tally(row)]
+    return clip((_telling(text) or rows or [""])[0], 200)
+
+
+def _edited(messages: list[TranscriptMessage], cwd: str) -> tuple[str, ...]:
+    """Return the files below *cwd* that were edited in *messages*, relative to it."""
+    found = (relative(_path(call.input), cwd) for m in messages for call in m.calls if call.name in _EDITORS)
+    return tuple(dict.fromkeys(path for path in found if path and not path.startswith("/")))
+
+
+def _path(given: Mapping[str, object]) -> str:
+    path = given.get("file_path") or given.get("notebook_path")
+    return path if isinstance(path, str) else ""

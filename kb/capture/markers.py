@@ -1,0 +1,227 @@
+"""Find what somebody marked as worth keeping: `[D] …` lines, labelled lines, ADR blocks and ```kb blocks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from kb.errors import BadInput
+from kb.i18n import Message
+from kb.records.candidate import candidates
+from kb.records.kinds import ADR_SECTIONS, BY_PREFIX, section_named
+from kb.records.model import Candidate, Evidence
+from kb.sessions.cues import alternative, reasoned
+from kb.sessions.prose import Piece, pieces, plain
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import clip, count, first_sentence
+
+MARKED = 0.9
+"""Confidence of a candidate that somebody marked as one."""
+_QUOTE = 600
+"""Longest quote, in characters."""
+_MARK_LIMIT = 2000
+"""Longest marked line, in characters: what is longer is no statement."""
+_FIELD_LIMIT = 8000
+"""Longest field of a block, in characters; what follows is left in the session."""
+
+_TAG = regex(
+    r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)?\**\[(CK|DN|D|C|I|P|M"
+    r"|U)(\d{3,})?\]\**[ \t]*+[:：]?[ \t]*+(\S.*)$",
+    re.DOTALL,
+)
+_LABEL = regex(
+    r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+)?\**"
+    r"(决策|决定|约束|教训|接口|偏好|模式|Decision|DECISION|Constraint|Lesson(?: learned)?|Interface|Preference"
+    r"|Pattern)"
+    r"\**[ \t]*+[:：]\**[ \t]*+(\S.*)$",
+    re.DOTALL,
+)
+_LABELS: Mapping[str, str] = {
+    "决策": "decision", "决定": "decision", "decision": "decision",
+    "约束": "constraint", "constraint": "constraint",
+    "教训": "pitfall", "lesson": "pitfall", "lesson learned": "pitfall",
+    "接口": "interface", "interface": "interface",
+    "偏好": "preference", "preference": "preference",
+    "模式": "pattern", "pattern": "pattern",
+}  # fmt: skip
+_FIELD = regex(r"[ \t]*(?:[-*+][ \t]+)?\**([^\s:：*][^:：*\n]{0,40}?)\**[ \t]*[:：]\**[ \t]*(.*)$", re.DOTALL)
+_STARTS_LIKE_WORDS = regex(r"[\w`\"'“「《*(（]")
+_ADR_NUMBER = regex(r"^(?:ADR[- ]?)?\d{1,5}\s*[:：.、-]\s*|^ADR(?:[- ]?\d+)?\s*[:：-]\s*", re.IGNORECASE)
+_VAGUE_HEADING = regex(
+    r"(?:summary|overview|context|background|notes?|details?|plan|next steps?|总结|概述|背景|说明|小结|计划"
+    r"|下一步)\W*$",
+    re.IGNORECASE,
+)
+
+
+class Marked(NamedTuple):
+    """A marked candidate and the part of the text it takes up."""
+
+    candidate: Candidate
+    start: int
+    end: int
+
+
+class _Block(NamedTuple):
+    """A candidate in the making."""
+
+    kind: str
+    title: str
+    start: int
+    end: int
+    explicit: bool
+    """Marked by a tag or a label, not only by headings."""
+    fields: dict[str, str]
+    current: str = ""
+    by_heading: bool = False
+
+
+def marked(text: str, parts: list[Piece], evidence: Evidence) -> Iterator[Marked]:
+    """Yield what is marked in *text*, cut into *parts*; *evidence* tells where the text stands, without a quote."""
+    block: _Block | None = None
+    for piece in parts:
+        if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":
+            yield from _from_json(piece, evidence)
+        for row in _rows(piece):
+            opened = _opening(row, block)
+            if opened is not None or _ends(row, block):
+                yield from _finished(block, text, evidence)
+                block = opened
+            elif block is not None:
+                block = _continued(block, row)
+    yield from _finished(block, text, evidence)
+
+
+def unreadable(text: str) -> Iterator[Message | str]:
+    """Yield why a ```kb block in *text* is no candidate."""
+    for piece in pieces(text):
+        if piece.what == "code" and piece.info.split(" ")[0].lower() == "kb":
+            try:
+                candidates(json.loads(piece.text))
+            except BadInput as error:
+                yield error.message
+            except (ValueError, RecursionError) as error:
+                yield str(error) or "nested too deep"
+
+
+def _rows(piece: Piece) -> Iterator[Piece]:
+    """Yield the lines of *piece* as pieces; code stays whole, quotes and tables are somebody else's words."""
+    if piece.what in ("quote", "table"):
+        return
+    if piece.what in ("code", "heading"):
+        yield piece
+        return
+    offset, gap = piece.start, piece.after_gap
+    for line in piece.text.split("\n"):
+        yield piece._replace(text=line.rstrip("\r"), start=offset, after_gap=gap)
+        offset += len(line) + 1
+        gap = False
+
+
+def _opening(row: Piece, block: _Block | None) -> _Block | None:
+    """Return the block that *row* opens, or None."""
+    end = row.start + len(row.text)
+    if row.what == "code":
+        return None
+    if row.what == "heading":
+        name = section_named(plain(row.text.lstrip("# ")))
+        if name and not (name == "decision" and (block is None or "decision" in block.fields)):
+            return None
+    tag = _TAG.match(row.text)
+    if tag and _is_content(tag.group(3)) and (not tag.group(2) or row.what == "heading"):
+        return _Block(BY_PREFIX[tag.group(1)].name, tag.group(3), row.start, end, not tag.group(2), {})
+    if row.what == "heading":
+        name = section_named(plain(row.text.lstrip("# ")))
+        title = "" if name else plain(row.text.lstrip("# "))
+        return _Block("decision", title, row.start, end, False, {name: ""} if name else {}, name, True)
+    label = _LABEL.match(row.text)
+    if label and _is_content(label.group(2)):
+        kind = _LABELS[label.group(1).lower()]
+        if kind == "decision" and block is not None and not block.explicit and "decision" not in block.fields:
+            return None
+        return _Block(kind, label.group(2), row.start, end, True, {})
+    return None
+
+
+def _ends(row: Piece, block: _Block | None) -> bool:
+    """Tell whether *row*, which opens nothing, stands behind *block* rather than in it."""
+    if block is None or _field(row):
+        return False
+    if block.by_heading or (row.what != "code" and not block.explicit):
+        return False
+    return row.after_gap or row.what in ("heading", "code") or not block.current
+
+
+def _continued(block: _Block, row: Piece) -> _Block:
+    end = row.start + len(row.text)
+    field = _field(row)
+    if field:
+        name, value = field
+        block.fields.setdefault(name, "")
+        block.fields[name] += ("\n" if block.fields[name] and value else "") + value
+        return block._replace(current=name, end=end, by_heading=row.what == "heading")
+    if not block.current or len(block.fields[block.current]) > _FIELD_LIMIT:
+        return block
+    body = f"```{row.info}\n{row.text}\n```" if row.what == "code" and row.info else row.text
+    block.fields[block.current] = (block.fields[block.current] + "\n" + body).strip("\n")
+    return block._replace(end=end)
+
+
+def _field(row: Piece) -> tuple[str, str] | None:
+    """Return the section *row* names and what stands beside it."""
+    if row.what == "code":
+        return None
+    if row.what == "heading":
+        name = section_named(plain(row.text.lstrip("# ")))
+        return (name, "") if name else None
+    match = _FIELD.match(row.text)
+    name = section_named(match.group(1)) if match else ""
+    return (name, match.group(2).strip()) if match and name else None
+
+
+def _finished(block: _Block | None, text: str, evidence: Evidence) -> Iterator[Marked]:
+    """Yield the candidate in *block*, if it is one: a mark, or a decision with at least one more ADR field."""
+    if block is None:
+        return
+    fields = {name: value.strip() for name, value in block.fields.items() if value.strip()}
+    adr = [name for name in ADR_SECTIONS if name in fields]
+    if not block.explicit and not ("decision" in fields and len(adr) > 1):
+        return
+    content = reasoned(block.title)
+    title = plain(_ADR_NUMBER.sub("", plain(block.title if not block.explicit else content.main)))
+    decision = fields.get("decision", plain(content.main) if block.explicit else "")
+    if not title or (not block.explicit and _VAGUE_HEADING.match(title)):
+        title = plain(first_sentence(decision))
+    quote = text[block.start : block.end].rstrip()[:_QUOTE].rstrip()
+    candidate = Candidate(
+        kind=block.kind,
+        title=clip(title, 120),
+        decision=decision,
+        alternatives=fields.get("alternatives", alternative(block.title) if block.explicit else ""),
+        why=fields.get("why", content.why if block.explicit else ""),
+        verification=fields.get("verification", ""),
+        rollback=fields.get("rollback", ""),
+        confidence=MARKED,
+        evidence=(evidence._replace(quote=quote),),
+    )
+    yield Marked(candidate, block.start, block.end)
+
+
+def _from_json(piece: Piece, evidence: Evidence) -> Iterator[Marked]:
+    try:
+        found = candidates(json.loads(piece.text))
+    except (BadInput, ValueError, RecursionError):
+        return  # `unreadable` says why
+    for candidate in found:
+        quote = piece.text.strip()[:_QUOTE].rstrip()
+        own = evidence._replace(quote=quote)
+        yield Marked(candidate._replace(evidence=(own,)), piece.start, piece.start + len(piece.text))
+
+
+def _is_content(text: str) -> bool:
+    """Tell whether *text* behind a mark is a sentence of somebody, not a linter's arrow, a path or a rest."""
+    if len(text) > _MARK_LIMIT or not _STARTS_LIKE_WORDS.match(text):
+        return False
+    return count(text) >= 3 and not text.rstrip().endswith((":", "："))

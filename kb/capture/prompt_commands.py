@@ -1,0 +1,121 @@
+"""What a person can say to kb in a prompt: 存档一下, 加载上下文, 继续…; within a longer one these are only words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kb.errors import UnknownId
+from kb.i18n import msg
+from kb.sessions.active_sessions import Heard
+from kb.sessions.forms import COMPACT
+from kb.sessions.session_archive import of_own_project
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import count, slugify
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+    from kb.sessions.session_archive import Session
+
+_POLITE = regex(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
+_GO_ON = regex(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
+_LEAST_NAME, _LEAST_WORDS = 3, 4
+"""A name has so many characters or more, words of a task so many 字: less than that is an ordinary prompt."""
+_NAME = regex(r"[\w.-]+")
+
+
+class PhraseAnswer(NamedTuple):
+    """What a phrase is answered with."""
+
+    context: str = ""
+    message: str = ""
+
+
+def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder: str, host: str) -> PhraseAnswer | None:
+    """Return the answer where *prompt* is one of the phrases and nothing else; None for any other prompt."""
+    match = _POLITE.match(prompt.strip())
+    words = match.group(1).strip() if match else ""
+    if words in _PHRASES:
+        return _PHRASES[words](kb, Heard(session, path), folder, host)
+    go_on = _GO_ON.fullmatch(words)
+    return _continued(kb, go_on.group(1), folder) if go_on else None
+
+
+def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    from kb.capture.form_choice import unfolded
+
+    return PhraseAnswer(unfolded(kb, heard).text)
+
+
+def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    from kb.capture.form_choice import force
+
+    return PhraseAnswer(force(kb, COMPACT, heard).text)
+
+
+def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    saved = kb.save_session(heard.transcript, session=heard.session, folder=folder, host=host, full=True)
+    told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
+               name=saved.archive)  # fmt: skip
+    words = kb.words(told) if saved.archive else "\n".join(saved.notes)
+    return PhraseAnswer(words, "\n".join((words, *saved.notes)) if saved.archive else words)
+
+
+def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    own = of_own_project(kb, kb.sessions(), folder)
+    if not own:
+        none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
+        return PhraseAnswer(kb.words(none))
+    return PhraseAnswer(restored(kb, own[-1]))
+
+
+def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    from kb.sessions import prune_transcript
+
+    wanted = prune_transcript.Wanted(propose=True)
+    made = prune_transcript.prune(
+        heard.transcript, prune_transcript.settings_of_kb(kb), wanted, config=kb.config, now=kb.now()
+    )
+    prune_transcript.keep_report(kb, made.report, heard.session)
+    told = prune_transcript.told(made, kb.config.language)
+    return PhraseAnswer(told, told)
+
+
+_PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], PhraseAnswer]] = {
+    "详细说说": _expanded,
+    "简要概括": _compact,
+    "存档一下": _archived,
+    "加载上下文": _latest,
+    "修剪上下文": _pruned,
+}
+"""The phrases and what they do (RUYI-30)."""
+
+
+def _continued(kb: KnowledgeBase, name: str, folder: str) -> PhraseAnswer | None:
+    """Return the archived session that *name* means, a list of several, or None: then it was an ordinary prompt."""
+    from kb.sessions.session_archive import sessions_named
+
+    found = sessions_named(kb, name, folder)
+    found = found or (sessions_named(kb, slugify(name), folder) if _NAME.fullmatch(name) else [])
+    by_name = any(name in session.name for session in found)
+    if count(name) < _LEAST_WORDS and not (by_name and len(name) >= _LEAST_NAME and not name.isdigit()):
+        return None
+    if not found:
+        return None
+    if len(found) == 1:
+        return PhraseAnswer(restored(kb, found[0]))
+    choices = "\n".join(f"- {one.name}: {one.task}" for one in found[-10:])
+    return PhraseAnswer(
+        kb.words(msg("kb: “{name}” may be one of these archived sessions:", name=name)) + "\n" + choices
+    )
+
+
+def restored(kb: KnowledgeBase, session: Session) -> str:
+    """Return the compact form of an archived session and where the rest of it is (RUYI-29)."""
+    from kb.sessions.session_archive import pointers, session_file
+
+    try:
+        text = session_file(kb, session, f"{COMPACT}.md")
+    except FileNotFoundError:
+        raise UnknownId(msg("there is no session {id}", id=session.name)) from None
+    return "\n".join([text.rstrip(), "", *(f"→ {place}" for place in pointers(kb, session))])

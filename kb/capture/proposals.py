@@ -1,0 +1,360 @@
+"""Propose what is worth keeping, and write it once a person has said so (MBANK-20..25).
+
+At a prompt a moment is noticed, at the end of the turn it is proposed, and only the person's own prompt, a terminal or
+the one-time code shown to the person confirm it. What was proposed once is not proposed again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+
+from kb.capture import proposal_cues as rules
+from kb.capture.turns import FOLDER, SILENT
+from kb.errors import BadInput, NeedsPerson, UnknownId
+from kb.i18n import msg
+from kb.index.lookup import name_of
+from kb.records.candidate import as_json
+from kb.records.candidate import candidates as candidates_of
+from kb.records.kinds import kind_label
+from kb.records.model import Candidate, Record, Verdict
+from kb.records.record_paths import openable
+from kb.safety import redaction
+from kb.safety.personal_facts import is_about_a_person, may_be_about_a_person, speaks_of_self
+from kb.safety.quoting import quoted
+from kb.sessions.cues import reasoned
+from kb.similarity.duplicates import match, similarity
+from kb.similarity.verdict import sections_of
+from kb.startup.hashes import sha256
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.agent_shells import in_its_shell
+from kb.state.session_log import MOMENT, Log
+from kb.text.segment import clip
+from kb.writing import inbox
+from kb.writing.privacy import is_shared
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge_base import KnowledgeBase
+
+NEW, PENDING, CONFIRMED, REJECTED = "new", "pending", "confirmed", "rejected"
+_AT_ONCE = 5
+"""Proposals that a person is shown at the end of a turn."""
+_KEPT = 500
+"""Proposals that are remembered, so that none is made twice."""
+_TRIES = 5
+"""Wrong codes after which a code is of no use."""
+_ROUNDS = 2000
+_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+_ALIKE = 0.5
+"""Likeness of a title from which what was written says what a prompt said."""
+
+
+class Proposal(NamedTuple):
+    """What kb proposes to keep."""
+
+    name: str
+    candidate: Candidate
+    status: str = NEW
+    session: str = ""
+    held: str = ""
+    """Its name in the inbox, where the gate keeps it back."""
+    number: int = 0
+    """By which the person names it in the session; 0 before it was shown."""
+    made: str = ""
+    salt: str = ""
+    code: str = ""
+    """What the one-time code becomes: the code itself is shown to the person and kept nowhere."""
+    tries: int = 0
+
+
+# -- propose -----------------------------------------------------------------------------------------
+
+
+def propose(
+    kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
+) -> str:
+    """Return what the person is asked at the end of the turn of *log*; "" for nothing.
+
+    *silent*: nobody sees it there, so it is kept for who asks.
+    """
+    known = everything(kb)
+    found = [one for one in known if one.status == NEW and one.session in ("", log.session)]
+    for proposal in (*_held(kb, verdicts), *_noticed(kb, log, folder, host, verdicts)):
+        if not _said_before(kb, proposal.candidate, (*known, *found)):
+            found.append(proposal)
+    shown = [] if silent else found[:_AT_ONCE]
+    for proposal in found[len(shown) :]:
+        _keep(kb, proposal._replace(session=log.session))
+    return _shown(kb, log.session, shown, known)
+
+
+def _held(kb: KnowledgeBase, verdicts: Sequence[Verdict]) -> list[Proposal]:
+    """Return what the gate kept back just now and a person may want: what waits for a person, and what sounds so."""
+    found = []
+    for verdict in verdicts:
+        if verdict.verdict != "held" or verdict.spooled:
+            continue
+        with contextlib.suppress(UnknownId):
+            candidate = inbox.one(kb, verdict.id).candidate
+            if kb.config.approval == "person" or rules.moment(f"{candidate.title}\n{candidate.decision}"):
+                found.append(Proposal(inbox.name_of(candidate), candidate, held=verdict.id))
+    return found
+
+
+def _noticed(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict]) -> list[Proposal]:
+    """Return the moments of this prompt of which nothing was written."""
+    found = []
+    for row in log.here(MOMENT):
+        try:
+            kind, text = json.loads(row)
+            kind = "preference" if speaks_of_self(text) else kind
+            main, why = reasoned(text)
+            title = clip(text if len(text) <= kb.config.title_max else main, kb.config.title_max)
+            given = {"kind": kind, "title": title, "decision": text, "why": why, "scope": kb.project(folder),
+                     "host": host, "session": log.session, "evidence": [{"quote": text}]}  # fmt: skip
+            [candidate] = candidates_of(given, FOLDER)
+        except (ValueError, TypeError, BadInput):
+            continue
+        if any(similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
+            continue
+        [would] = kb.write([candidate], folder=folder, dry_run=True)
+        if would.verdict not in ("refused", "unchanged") or is_about_a_person(candidate):
+            found.append(Proposal(inbox.name_of(candidate), candidate))
+    return found
+
+
+def _said_before(kb: KnowledgeBase, candidate: Candidate, known: Iterable[Proposal]) -> bool:
+    """Tell whether the same was proposed before, whatever became of it (repeat guard)."""
+    candidate, _ = redaction.redacted(candidate, kb.config.masking)
+    name = inbox.name_of(candidate)
+    return any(one.name == name or is_alike(kb, candidate, one.candidate) for one in known)
+
+
+def is_alike(kb: KnowledgeBase, candidate: Candidate, other: Candidate) -> bool:
+    """Return whether both say the same of one scope, in whatever words and under whatever kind."""
+    if candidate.scope != other.scope:
+        return False
+    as_record = Record("", candidate.kind, other.title, other.scope, claims=other.claims, sections=sections_of(other))
+    return match(candidate, [as_record], kb.config.title_similarity) is not None
+
+
+def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Sequence[Proposal]) -> str:
+    """Keep *found* as shown to the person, and return the words in which they are."""
+    if not found:
+        return ""
+    first = max((one.number for one in known if one.session == session), default=0) + 1
+    code, salt = _new_code(), os.urandom(8).hex()
+    sealed = _sealed(code, salt)
+    lines = []
+    for number, proposal in enumerate(found, first):
+        shown = proposal._replace(status=PENDING, session=session, number=number, salt=salt, code=sealed)
+        _keep(kb, shown)
+        lines.append(f"  {number}. {_line(kb, proposal)}")
+    how = msg(
+        "answer mb:write to keep it, mb:no to drop it; in a terminal: kb proposal confirm --code {code}", code=code
+    )
+    if len(found) > 1:
+        how = msg("answer mb:write to keep them, mb:no to drop them, mb:write {number} for one of them; in a terminal: "
+                  "kb proposal confirm --code {code}", number=first, code=code)  # fmt: skip
+    return "\n".join((kb.words(msg("kb: worth keeping?")), *lines, kb.words(how)))
+
+
+def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
+    kind = kind_label(proposal.candidate.kind, kb.config.language)
+    return f"[{kind}] {quoted(proposal.candidate.title, kb.config.title_max)}{_about_you(kb, proposal.candidate)}"
+
+
+def _about_you(kb: KnowledgeBase, candidate: Candidate) -> str:
+    """Return what a person is to know of what is about them, where others would read it."""
+    if not may_be_about_a_person(candidate) or not is_shared(kb):
+        return ""
+    if is_about_a_person(candidate):
+        return kb.words(msg(" (about you: it stays in this clone)"))
+    return kb.words(msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
+
+
+def add_personal(kb: KnowledgeBase, candidate: Candidate, session: str) -> Proposal:
+    """Keep what may be about the person of *session*, to be shown to them at the end of a turn."""
+    return _keep(kb, Proposal(inbox.name_of(candidate), candidate, session=session))
+
+
+def add(kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
+    """Keep *candidates* as proposals, to be shown to the person at the end of the turn; those said before are left."""
+    made: list[Proposal] = []
+    for candidate in candidates:
+        placed = candidate._replace(scope=candidate.scope or kb.project(folder))
+        [would] = kb.write([placed], folder=folder, dry_run=True)
+        if would.verdict == "refused":
+            raise BadInput("; ".join(would.reasons), hint=would.next)
+        if not _said_before(kb, placed, (*everything(kb), *made)):
+            made.append(_keep(kb, Proposal(inbox.name_of(placed), placed, session=session)))
+    return made
+
+
+# -- the person's word -------------------------------------------------------------------------------
+
+
+class Told(NamedTuple):
+    """What the agent and what the person is told of an answer."""
+
+    context: str = ""
+    message: str = ""
+
+
+def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = "") -> Told:
+    """Do what a person has *said*, in *folder*, of the proposals of a session."""
+    pending = _open_for_answers(kb, session)
+    wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
+    if not pending:
+        return Told(message=kb.words(msg("kb: nothing is proposed here; see: kb proposal list")))
+    if not wanted:
+        numbers = ", ".join(map(str, said.numbers))
+        none = msg("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
+        return Told(message=kb.words(none))
+    if said.word == rules.NO:
+        for proposal in wanted:
+            reject(kb, proposal)
+        told = msg("kb: dropped; it is not proposed again: {titles}", titles=_titles(kb, wanted))
+        return Told(kb.words(told), kb.words(told))
+    verdicts = [confirm(kb, proposal) for proposal in wanted]
+    is_written = any(verdict.verdict != "refused" for verdict in verdicts)
+    told = msg("kb: the person confirmed; this was written:") if is_written else msg("kb: this was not written:")
+    text = "\n".join((kb.words(told), *(_outcome(kb, verdict, folder) for verdict in verdicts)))
+    return Told(text, text)
+
+
+def _open_for_answers(kb: KnowledgeBase, session: str) -> list[Proposal]:
+    """Return the proposals that the person of *session* has been shown, or of a host that can show none."""
+    mine = [one for one in everything(kb) if one.session == session]
+    return [one for one in mine if one.status == PENDING] or [
+        one for one in mine if one.status == NEW and one.candidate.host in SILENT
+    ]
+
+
+def confirm(kb: KnowledgeBase, proposal: Proposal) -> Verdict:
+    """Write *proposal* on a person's word: it needs no further ground; all else is looked at as ever."""
+    from kb.writing.pipeline import Deciding
+
+    held = next((held for held in kb.held() if proposal.held and held.name == proposal.held), None)
+    candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
+    name = held.name if held else proposal.name
+    [verdict] = Deciding(kb, candidate.scope, "", promoted=name, by_person=True).run([candidate])
+    if verdict.verdict != "refused":
+        close(kb, proposal)
+    return verdict
+
+
+def close(kb: KnowledgeBase, proposal: Proposal) -> None:
+    """Note that what is proposed is written."""
+    _keep(kb, proposal._replace(status=CONFIRMED, code=""))
+
+
+def reject(kb: KnowledgeBase, proposal: Proposal) -> None:
+    """Forget what is proposed, but for having proposed it."""
+    with contextlib.suppress(UnknownId):
+        if proposal.held:
+            kb.drop(proposal.held)
+    _keep(kb, proposal._replace(status=REJECTED, code=""))
+
+
+def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
+    """Tell whether a person must still be asked: not with the code that was shown; raise NeedsPerson for nobody.
+
+    *terminal*: somebody can be asked. In the shell of an agent nobody can, whatever it looks like.
+    """
+    if code:
+        if not all(_opens(code, proposal) for proposal in wanted):
+            for proposal in wanted:
+                _keep(kb, proposal._replace(tries=proposal.tries + 1))
+            raise NeedsPerson(msg("this is not the code that was shown"), hint=_ASK)
+        return False
+    if not terminal or in_its_shell(kb.environment):
+        raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
+    return True
+
+
+_ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
+
+
+def _outcome(kb: KnowledgeBase, verdict: Verdict, folder: str) -> str:
+    where = f" ({openable(kb.root, verdict.path, folder)})" if verdict.path else ""
+    if verdict.verdict == "refused":
+        where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
+    return f"  {verdict.verdict}: [{name_of(kb, verdict)}] {quoted(verdict.title, kb.config.title_max)}{where}"
+
+
+def _titles(kb: KnowledgeBase, proposals: Sequence[Proposal]) -> str:
+    return "; ".join(quoted(one.candidate.title, kb.config.title_max) for one in proposals)
+
+
+def _new_code() -> str:
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(8))
+
+
+def _sealed(code: str, salt: str) -> str:
+    digest = f"{salt}{code}".encode()
+    for _ in range(_ROUNDS):
+        digest = sha256(digest).digest()
+    return digest.hex()
+
+
+def _opens(code: str, proposal: Proposal) -> bool:
+    given = code.strip().upper().replace("-", "")
+    return bool(proposal.code) and proposal.tries < _TRIES and _sealed(given, proposal.salt) == proposal.code
+
+
+# -- kept --------------------------------------------------------------------------------------------
+
+
+def everything(kb: KnowledgeBase) -> list[Proposal]:
+    """Return the proposals this clone has made, oldest first; what is damaged or another clone's is none."""
+    try:
+        names = sorted(name for name in os.listdir(kb.state.path(FOLDER)) if name.endswith(".json"))
+    except OSError:
+        return []
+    found = [one for name in names if (one := _loaded(kb, name.removesuffix(".json")))]
+    return sorted(found, key=lambda one: (one.made, one.number, one.name))
+
+
+def one(kb: KnowledgeBase, name: str) -> Proposal:
+    """Return the proposal that *name*, or the beginning of it, names; raise UnknownId."""
+    found = [proposal for proposal in everything(kb) if name and proposal.name.startswith(name)]
+    if len(found) != 1:
+        raise UnknownId(
+            msg("no proposal, or more than one, is named {name}", name=name), hint=msg("see: kb proposal list")
+        )
+    return found[0]
+
+
+def pending(kb: KnowledgeBase) -> list[Proposal]:
+    """Return the proposals on which nobody has decided."""
+    return [proposal for proposal in everything(kb) if proposal.status in (NEW, PENDING)]
+
+
+def _loaded(kb: KnowledgeBase, name: str) -> Proposal | None:
+    kept: Any = kb.state.load(FOLDER, name + ".json")
+    try:
+        [candidate] = candidates_of(kept["candidate"], FOLDER)
+        rest = {key: kept[key] for key in Proposal._fields if key not in ("name", "candidate")}
+        fits = all(isinstance(value, int if key in ("number", "tries") else str) for key, value in rest.items())
+        return Proposal(name, candidate, **rest) if fits else None
+    except (KeyError, TypeError, ValueError, BadInput):
+        return None
+
+
+def _keep(kb: KnowledgeBase, proposal: Proposal) -> Proposal:
+    """Keep *proposal* without its secrets, and forget the oldest of too many."""
+    masked, _ = redaction.redacted(proposal.candidate, kb.config.masking)
+    made = proposal.made or time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now()))
+    kept = proposal._replace(candidate=masked, made=made)
+    kb.state.save({**kept._asdict(), "candidate": as_json(masked)}, FOLDER, kept.name + ".json")
+    done = [one for one in everything(kb) if one.status in (CONFIRMED, REJECTED)]
+    for old in done[:-_KEPT]:
+        with contextlib.suppress(OSError):
+            os.unlink(kb.state.path(FOLDER, old.name + ".json"))
+    return kept

@@ -1,0 +1,43 @@
+"""What the gate has refused of the sessions that this clone heard of: kept with their cursors, never silent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from kb.sessions.active_sessions import rows_of
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+REFUSED = "refused"
+LATELY = 7 * 86_400
+"""Seconds for which `kb inbox` counts a refusal."""
+
+
+class Refusal(NamedTuple):
+    """A candidate of a session that was not written, and why."""
+
+    session: str
+    time: float
+    """Seconds since 1970, of the last extraction from that session."""
+    title: str
+    reasons: tuple[str, ...]
+
+
+def refusals(kb: KnowledgeBase, since: float = 0.0) -> list[Refusal]:
+    """Return what was refused in sessions read at the time *since* or later, the latest session first."""
+    return sorted(_all(kb, since), key=lambda one: -one.time)
+
+
+def _all(kb: KnowledgeBase, since: float) -> Iterator[Refusal]:
+    for folder, _, names in os.walk(kb.state.path("cursors")):
+        for name in sorted(names):
+            within = os.path.relpath(os.path.join(folder, name), kb.state.folder)
+            kept = kb.state.load(*within.split(os.sep)) if name.endswith(".json") else None
+            if isinstance(kept, dict) and float(kept.get("time") or 0) >= since:
+                session = within.split(os.sep)[1].removesuffix(".json")
+                for row in rows_of(kept):
+                    if row.verdict.verdict == REFUSED:
+                        yield Refusal(session, float(kept.get("time") or 0), row.candidate.title, row.verdict.reasons)

@@ -1,1 +1,0 @@
-"""What is wrong with the records? Rules: values in, values out."""

@@ -1,0 +1,41 @@
+"""Remember the texts in which nothing was found: the costly rules that look at one text alone then pass over them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+
+from kb.checks import content_rules, trust_rules
+from kb.checks.check_context import Shelf, digest_of
+from kb.checks.findings import Finding
+from kb.safety import injection, injection_patterns, redaction
+from kb.startup.hashes import sha256
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_FILE = "clean.json"
+_RULES = {"secret", "untrusted"}
+_PROGRAMS = (injection_patterns, injection, trust_rules, content_rules, redaction)
+
+
+def known(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the digests of the texts in which the rules of today, with the settings of today, found nothing."""
+    told = kb.state.load(_FILE)
+    return frozenset(told["texts"].split()) if told and told.get("rules") == _rules(kb) else frozenset()
+
+
+def remember(kb: KnowledgeBase, everything: Shelf, findings: Iterable[Finding]) -> None:
+    """Keep which texts of *everything* are in none of the *findings* of those rules."""
+    found = {finding.path for finding in findings if finding.rule in _RULES}
+    clean = {digest_of(text.text) for text in everything.texts if text.path not in found}
+    if clean != everything.surroundings.clean:
+        with contextlib.suppress(OSError):
+            kb.state.save({"rules": _rules(kb), "texts": " ".join(sorted(clean))}, _FILE)
+
+
+def _rules(kb: KnowledgeBase) -> str:
+    times = [os.stat(str(module.__file__)).st_mtime_ns for module in _PROGRAMS]
+    return sha256(repr((times, kb.config.masking)).encode()).hexdigest()

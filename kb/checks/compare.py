@@ -1,0 +1,172 @@
+"""Compare the checkout with the revision it is to be merged into: what changes, what that means, what is against it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from kb.checks import collect_checks, content_rules, identity, lifecycle, link_rules, staleness, trust_rules
+from kb.checks import record_diff as changing
+from kb.checks.check_context import Shelf, arranged, shelf
+from kb.checks.divergence import Lines, lines_of
+from kb.checks.findings import Finding, Source
+from kb.checks.merge_conflicts import Against
+from kb.checks.merge_summary import meaning
+from kb.checks.neighbours import MOST
+from kb.checks.record_diff import Change, Comparison
+from kb.checks.rules import RULES, found
+from kb.git import revisions
+from kb.i18n import Message
+from kb.index.lookup import for_reader
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_ACROSS = (
+    identity.duplicate_ids,
+    identity.duplicate_uids,
+    link_rules.relations,
+    link_rules.dangling_citations,
+    link_rules.citations_of_the_dead,
+    link_rules.broken_links,
+    lifecycle.superseded_by_nobody,
+    lifecycle.unmarked,
+    lifecycle.cycles,
+    lifecycle.claims,
+    staleness.impact_paths,
+)
+"""The rules by which a change to one file can make another one wrong."""
+_SCANNING = (content_rules.secrets_in_texts, trust_rules.untrusted)
+"""The rules that read a text letter by letter, which takes longer than all others: the rest was read when it came."""
+
+
+def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> Comparison:
+    """Return what merging the checkout into *revision* changes, in or *below* some paths, and what is against it.
+
+    The files count as they stand in the checkout, committed or not. Raise GitFailed where git cannot compare.
+    """
+    parted = revisions.parted(kb, revision)
+    paths = frozenset(revisions.changed(kb, parted.base))
+    everything = collect_checks.looked(kb, _sources(kb))
+    lines = lines_of(kb, revision, parted, paths, everything)
+    against = Against(kb, lines, everything)
+    told = [*against.ids(), *against.contradictions(), *against.heirs()]
+    findings, others = _findings(kb, lines, everything)
+    changes = [change for change in _changes(lines, against) if collect_checks.is_below(change.record.path, below)]
+    shared = collect_checks.ids_in_projects(everything)
+    return Comparison(
+        revision,
+        parted.base,
+        tuple(changes),
+        tuple(for_anybody(kb, meaning(changes, lines.merged, kb.config.language), shared)),
+        tuple(
+            collect_checks.those(
+                collect_checks.for_readers(kb, [*told, *_untold(findings, told, against)], everything, ""), below
+            )
+        ),
+        Counter(finding.severity for finding in others),
+        uncommitted=len(revisions.changed(kb, parted.head)),
+        branches=tuple(against.branches),
+        unseen=against.unseen,
+        uncompared=len(against.movers[MOST:]),
+        shared=shared,
+    )
+
+
+def for_anybody(kb: KnowledgeBase, sentences: Iterable[Message], shared: frozenset[str]) -> Iterator[Message]:
+    """Yield the *sentences* with ids by which a reader finds the records wherever they stand."""
+    for said in sentences:
+        yield for_reader(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
+
+
+def _sources(kb: KnowledgeBase) -> Iterator[Source]:
+    """Yield the record files of the checkout, with what the index knows of them where there is one: it is not built."""
+    there_is_one = os.path.exists(kb.state.path("index.db"))
+    known = {record.path: record for record in kb.fresh().records()} if there_is_one else {}
+    for path, data, _ in collect_checks.sources(kb):
+        yield Source(path, data, known.get(path))
+
+
+# -- what changes ---------------------------------------------------------------------------------
+
+
+def _changes(lines: Lines, against: Against) -> Iterator[Change]:
+    """Yield what this line changes: new records with what is like them, others with what has changed there too.
+
+    What is said of a status is said against the other line's: that is what holds until the merge.
+    """
+    olds = {changing.identity(record): record for record in lines.before}
+    before = [r._replace(status=lines.there[key].status) if key in lines.there else r for key, r in olds.items()]
+    after = [lines.merged[key] for key in map(changing.identity, lines.mine)]
+    new = 0
+    for change in changing.changes(before, after, lines.merged):
+        key = changing.identity(change.record)
+        if change.step == "new" and new < MOST:
+            new += 1
+            yield change._replace(similar=against.there.similar(change.record))
+        elif key in olds and key in lines.came:
+            parts = [part.name for part in changing.parts(olds[key], lines.there[key])]
+            moved = ["status"] if lines.there[key].status != olds[key].status else []
+            yield change._replace(elsewhere=(*moved, *parts))
+        else:
+            yield change
+
+
+# -- what is wrong --------------------------------------------------------------------------------
+
+
+def _findings(kb: KnowledgeBase, lines: Lines, everything: Shelf) -> tuple[list[Finding], list[Finding]]:
+    """Return what is wrong in the changed files, or elsewhere because of them; then what is wrong anyway."""
+    was = {record.uid: record.status for record in lines.before if record.uid}
+    everything = everything._replace(surroundings=everything.surroundings._replace(was=was))
+    alone = [rule for rule in RULES if rule not in (*_ACROSS, *_SCANNING)]
+    across = found(everything, _ACROSS)
+    findings = [*across, *found(everything, alone), *found(_only(everything, lines.paths), _SCANNING)]
+    spread = [finding for finding in across if finding.path not in lines.paths]
+    before = {_sameness(f) for f in (found(_as_it_was(kb, lines, everything), _ACROSS) if spread else ())}
+    ours = {id(f) for f in findings if f.path in lines.paths} | {id(f) for f in spread if _sameness(f) not in before}
+    findings.sort(key=lambda f: (f.path not in lines.paths, f.path, f.line))
+    return [f for f in findings if id(f) in ours], [f for f in findings if id(f) not in ours]
+
+
+def _sameness(finding: Finding) -> tuple[str, str, str]:
+    return finding.rule, finding.path, str(finding.message)
+
+
+def _only(everything: Shelf, paths: frozenset[str]) -> Shelf:
+    """Return the shelf with nothing but the files *paths*, for rules that look at one file alone."""
+    return everything._replace(
+        opened=tuple(one for one in everything.opened if one.record.path in paths),
+        texts=tuple(text for text in everything.texts if text.path in paths),
+        broken=tuple(broken for broken in everything.broken if broken.source.path in paths),
+    )
+
+
+def _as_it_was(kb: KnowledgeBase, lines: Lines, everything: Shelf) -> Shelf:
+    """Return the checkout with the changed files as they stood where the two lines parted."""
+    paths = sorted(lines.paths)
+    blobs = kb.repository.blobs([(lines.parted.base, path) for path in paths])
+    olds = [Source(path, data) for path, data in zip(paths, blobs, strict=True) if data is not None]
+    around = everything.surroundings
+    if kb.config.project in around.trees:
+        names = kb.repository.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", lines.parted.base)
+        tree = frozenset(os.fsdecode(names).split("\0"))
+        around = around._replace(trees={**around.trees, kb.config.project: tree})
+    about = (around, everything.config, everything.secrets, everything.vague)
+    old = shelf(olds, *about)
+    kept = [one for one in everything.opened if one.record.path not in lines.paths]
+    broken = [one for one in everything.broken if one.source.path not in lines.paths]
+    return arranged([*kept, *old.opened], [*broken, *old.broken], *about)
+
+
+def _untold(findings: Iterable[Finding], told: Iterable[Finding], against: Against) -> Iterator[Finding]:
+    """Yield the *findings* of the check that do not say again what the comparison has *told*."""
+    numbered = {finding.path for finding in told if finding.rule == "branch-id"}
+    for finding in findings:
+        other = str(finding.message.values.get("other", ""))
+        numbered_anew = finding.rule == "duplicate-id" and finding.path in numbered
+        again = numbered_anew or (finding.rule == "claims" and (finding.path, other) in against.clashing)
+        if not again:
+            yield finding

@@ -1,0 +1,296 @@
+"""A secret that got in by hand: where it stands, and what removes it from the history; nothing here removes anything.
+
+What is found is told without the secret: a name that holds it is shown with a mask. What is prepared names it in clear
+text only where no pattern of fixed length finds it and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from urllib.parse import quote
+
+from kb.checks.purge_steps import RENAMED, steps
+from kb.errors import BadInput
+from kb.i18n import msg
+from kb.safety import redaction
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+SHORTEST = 6
+"""Characters below which a search would find words instead of secrets."""
+MASK = "[redacted:purged]"
+_AT_ONCE = 32_000_000
+"""Bytes of objects that are read from git in one call."""
+_COMMITS = 100
+"""Commits that are asked about in one call."""
+_ISSUED = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}(?:[-_][a-z0-9]{2,8})?[-_.]|AKIA|ASIA|AIza|LTAI|AKID")
+"""How tokens begin that a service has issued; that much of them is no secret."""
+
+
+class Hit(NamedTuple):
+    """An object of git's that holds the secret."""
+
+    kind: str
+    """blob, commit, tag or tree: a file, a message, a message of a tag, a file's name."""
+    oid: str
+    commits: tuple[str, ...] = ()
+    """The commits that brought it."""
+    path: str = ""
+
+
+class Found(NamedTuple):
+    """Where the secret stands."""
+
+    files: tuple[str, ...]
+    """Lines of files in the work tree, `path:line`."""
+    state: tuple[str, ...]
+    """Files below `.kb/` and in the user's state folder."""
+    hits: tuple[Hit, ...]
+    refs: tuple[str, ...]
+    """Refs from which one of those objects can be reached."""
+    named: tuple[str, ...]
+    """Refs whose own name holds it, masked."""
+    inside: tuple[str, ...]
+    """Other files of git's own: reflogs, messages, settings."""
+    remotes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(self[:6])
+
+
+class Sought(NamedTuple):
+    """A secret, and the forms in which it may be written."""
+
+    literals: tuple[bytes, ...]
+    pattern: str = ""
+    """A regular expression of fixed length that may do instead of the secret; "" where there is none."""
+
+    def stands_in(self, data: bytes) -> bool:
+        """Tell whether *data* holds the secret in one of its forms."""
+        return any(literal in data for literal in self.literals)
+
+    def masked(self, text: str) -> str:
+        """Return *text* without the secret."""
+        data = text.encode("utf-8", "surrogateescape")
+        for literal in self.literals:
+            data = data.replace(literal, MASK.encode())
+        return data.decode("utf-8", "replace")
+
+
+class Prepared(NamedTuple):
+    """What is ready to be run by a person."""
+
+    folder: str
+    in_clear: bool
+    """Whether a file in it names the secret in clear text."""
+    steps: str
+    """What to do, in order, as markdown."""
+
+
+def sought(secret: str) -> Sought:
+    """Return what is searched for; raise BadInput for a secret too short to be one."""
+    lines = [line.strip() for line in secret.strip().splitlines()]
+    wanted = lines if len(lines) == 1 else [line for line in lines if len(line) >= 2 * SHORTEST and "-----" not in line]
+    if not wanted or len(wanted[0]) < SHORTEST:
+        raise BadInput(
+            msg("the secret is shorter than {count} characters", count=SHORTEST), hint=msg("search by hand: git log -S")
+        )
+    forms = [
+        form
+        for line in wanted
+        for form in (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1], quote(line, ""))
+    ]
+    literals = tuple(dict.fromkeys(form.encode("utf-8", "surrogateescape") for form in forms))
+    return Sought(literals, _pattern(wanted[0]) if len(literals) == 1 else "")
+
+
+def _pattern(secret: str) -> str:
+    """Return a pattern of fixed length for a token: how such tokens begin, and how many characters follow."""
+    head = found[0] if (found := _ISSUED.match(secret)) else ""
+    tail = secret[len(head) :]
+    if len(tail) < 16 or not re.fullmatch(r"[A-Za-z0-9_-]+", tail):
+        return ""
+    sign = "[A-Za-z0-9]" if tail.isalnum() else "[A-Za-z0-9_-]"
+    return rf"(?<![A-Za-z0-9_-]){re.escape(head)}{sign}{{{len(tail)}}}(?![A-Za-z0-9_-])"
+
+
+# -- finding --------------------------------------------------------------------------------------
+
+
+def find(kb: KnowledgeBase, wanted: Sought) -> tuple[Found, bool]:
+    """Return where the secret stands, and whether its pattern finds it everywhere and nothing else in the history."""
+    repository = kb.repository
+    alone = bool(wanted.pattern)
+    own = re.compile(wanted.pattern.encode()) if alone else None
+    oids: list[tuple[str, str]] = []
+    for kind, oid, data in _objects(kb):
+        if wanted.stands_in(data):
+            oids.append((kind, oid))
+        if own and alone:
+            alone = own.findall(data) == [wanted.literals[0]] * data.count(wanted.literals[0])
+    hits = tuple(_explained(kb, oids, wanted))
+    found = Found(
+        tuple(_in_work_tree(kb, wanted)), tuple(_in_state(kb, wanted)), hits,
+        tuple(map(wanted.masked, _refs(kb, hits))),
+        tuple(map(wanted.masked, _named(kb, wanted))), tuple(_inside(kb, wanted)),
+        tuple(repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]),
+    )  # fmt: skip
+    remotes = tuple(name.removeprefix("remote.").removesuffix(".url") for name in found.remotes)
+    return found._replace(remotes=remotes), alone
+
+
+def _objects(kb: KnowledgeBase) -> Iterator[tuple[str, str, bytes]]:
+    """Yield kind, id and bytes of every object, reachable or not."""
+    form = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
+    rows = kb.repository.git("cat-file", "--batch-all-objects", form).decode().splitlines()
+    chunk: list[str] = []
+    size = 0
+    for row in rows:
+        _, oid, length = row.split(" ")
+        chunk.append(oid)
+        size += int(length)
+        if size > _AT_ONCE:
+            yield from _read(kb, chunk)
+            chunk, size = [], 0
+    yield from _read(kb, chunk)
+
+
+def _read(kb: KnowledgeBase, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
+    data = kb.repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
+    at = 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        oid, kind, size = data[at:end].decode().split(" ")
+        yield kind, oid, data[end + 1 : end + 1 + int(size)]
+        at = end + int(size) + 2
+
+
+def _explained(kb: KnowledgeBase, oids: Sequence[tuple[str, str]], wanted: Sought) -> Iterator[Hit]:
+    """Yield the objects with the commits that brought them and, for a file, its path."""
+    blobs = {oid for kind, oid in oids if kind == "blob"}
+    brought = _brought(kb, blobs) if blobs else {}
+    for kind, oid in oids:
+        if kind == "blob":
+            commits, path = brought.get(oid, ([], ""))
+            yield Hit(kind, oid, tuple(commits), wanted.masked(path))
+        else:
+            yield Hit(kind, oid, (oid,) if kind == "commit" else ())
+
+
+def _brought(kb: KnowledgeBase, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
+    """Return for each blob the commits that brought it, the oldest last, and its path; reflogs are searched, too."""
+    output = kb.repository.git(
+        "log", "--all", "--reflog", "-m", "--root", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=%x01%H"
+    )
+    found: dict[str, tuple[list[str], str]] = {}
+    for part in output.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+        commit, *rows = [row for row in re.split(r"[\0\n]", part) if row]
+        for row, path in pairwise(rows):
+            fields = row.split(" ")
+            if row.startswith(":") and len(fields) == 5 and fields[3] in blobs:
+                commits, _ = found.setdefault(fields[3], ([], path))
+                if commit not in commits:
+                    commits.append(commit)
+    return found
+
+
+def _refs(kb: KnowledgeBase, hits: Iterable[Hit]) -> list[str]:
+    """Return the refs that lead to a commit among *hits*, or are one of the tags."""
+    commits = list(dict.fromkeys(commit for hit in hits for commit in hit.commits))
+    tags = {hit.oid for hit in hits if hit.kind == "tag"}
+    found = {
+        row.split(" ")[1] for row in kb.repository.refs("refs", "%(objectname) %(refname)") if row.split(" ")[0] in tags
+    }
+    for start in range(0, len(commits), _COMMITS):
+        asked = [f"--contains={commit}" for commit in commits[start : start + _COMMITS]]
+        found |= set(kb.repository.git("for-each-ref", "--format=%(refname)", *asked).decode().splitlines())
+    return sorted(found)
+
+
+def _named(kb: KnowledgeBase, wanted: Sought) -> list[str]:
+    return [name for name in kb.repository.refs("refs") if wanted.stands_in(name.encode())]
+
+
+def _in_work_tree(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
+    for path in _walk(kb.repository.top, {".git", ".kb"}):
+        name = wanted.masked(os.path.relpath(path, kb.repository.top))
+        if wanted.stands_in(os.fsencode(path)):
+            yield name
+        data = _content(path)
+        if wanted.stands_in(data):
+            lines = data.split(b"\n")
+            yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.stands_in(line))
+
+
+def _in_state(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
+    """Yield the files of kb's own state, what this command has prepared before among them."""
+    elsewhere = [*kb.state.spooled(), *kb.state.unreadable()]
+    for path in dict.fromkeys([*_walk(kb.state.folder, set()), *elsewhere]):
+        if wanted.stands_in(_content(path)) or wanted.stands_in(os.fsencode(path)):
+            yield wanted.masked(path)
+
+
+def _inside(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
+    """Yield the files of git's own, but for its objects and its refs."""
+    for path in _walk(kb.repository.common_dir, {"objects", "refs"}):
+        if wanted.stands_in(_content(path)):
+            yield wanted.masked(path)
+
+
+def _walk(top: str, without: set[str]) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if name not in without)
+        yield from (os.path.join(folder, name) for name in sorted(names))
+
+
+def _content(path: str) -> bytes:
+    try:
+        if not os.path.isfile(path):
+            return b""
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+# -- preparing ------------------------------------------------------------------------------------
+
+
+def prepare(kb: KnowledgeBase, secret: str, wanted: Sought, found: Found, *, alone: bool) -> Prepared:
+    """Write what rewrites the history into a folder only its owner can read, and return it; nothing of it is run."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(kb.now()))
+    kb.state.made()
+    folder = kb.state.path("purge", stamp)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    os.chmod(kb.state.path("purge"), 0o700)
+    lines = (
+        [f"regex:{wanted.pattern}"]
+        if alone
+        else [f"literal:{one.decode('utf-8', 'surrogateescape')}" for one in wanted.literals]
+    )
+    replacements = os.path.join(folder, "replacements.txt")
+    _keep(replacements, "".join(f"{line}==>{MASK}\n" for line in lines))
+    if names := _named(kb, wanted):
+        _keep(os.path.join(folder, "refs.txt"), "".join(f"delete {name}\n" for name in names))
+    if any(hit.kind == "tree" for hit in found.hits):
+        _keep(os.path.join(folder, "filenames.py"), RENAMED.format(replacements=replacements))
+    text = steps(kb, found, folder, in_clear=not alone, rule=rule_of(secret))
+    _keep(os.path.join(folder, "steps.md"), text)
+    return Prepared(folder, not alone or bool(found.named), text)
+
+
+def rule_of(secret: str) -> str:
+    """Return the name of the rule that knows a secret like this one; "" for none."""
+    return next((rule for _, rule in redaction.secrets(secret)), "")
+
+
+def _keep(path: str, text: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,165 @@
+"""What stands against a merge: ids that are taken, records that cannot both hold, there and on other open branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kb.checks.check_context import Shelf, finding
+from kb.checks.divergence import Lines
+from kb.checks.findings import Finding, Key, Severity
+from kb.checks.neighbours import MOST, Neighbours, candidate_of
+from kb.checks.record_diff import identity, names
+from kb.git import revisions
+from kb.i18n import Message, msg
+from kb.records.model import GLOBAL, LIVE, Record, Status
+from kb.similarity.contradictions import contradiction
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import clip
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+
+class Against:
+    """The other line and the open branches, as the records of this line meet them."""
+
+    def __init__(self, kb: KnowledgeBase, lines: Lines, everything: Shelf) -> None:
+        """Read the open branches; *everything* is the checkout."""
+        self.lines = lines
+        self.opened = {one.record.path: one for one in everything.opened if one.record.path in lines.paths}
+        self.olds = {identity(record): record for record in lines.before}
+        scopes = {record.scope for record in lines.mine} | {GLOBAL}
+        self.there = Neighbours(record for record in lines.there.values() if record.scope in scopes)
+        self.branches: list[str] = []
+        self.unseen = 0
+        self.elsewhere: dict[str, tuple[str, Record]] = {}
+        """Identity → branch and record."""
+        self.movers = [r for r in map(self._after, lines.mine) if r.status in LIVE]
+        """What this line changes and what speaks after the merge: it is compared with the others by its words."""
+        self.clashing: set[tuple[str, str]] = set()
+        """Path of one and id of the other of the records that were found to contradict each other, both ways."""
+        self._read_branches(kb)
+
+    def _read_branches(self, kb: KnowledgeBase) -> None:
+        """Find what the open branches, the youngest first, add or edit, each record once."""
+        wanted: dict[tuple[str, str], str] = {}
+        branches = revisions.open_branches(kb, self.lines.parted, self.lines.revision)
+        for branch in branches[: revisions.MOST_BRANCHES]:
+            paths = revisions.own_changes(kb, self.lines.parted.tip, branch.tip)
+            if paths:
+                self.branches.append(branch.name)
+                wanted |= {(branch.tip, path): branch.name for path in paths}
+            self.unseen += paths is None
+        self.unseen += len(branches[revisions.MOST_BRANCHES :])
+        for place, record in revisions.records_at(kb, wanted).items():
+            if identity(record) not in self.lines.touched:
+                self.elsewhere.setdefault(identity(record), (wanted[place], record))
+
+    # ids
+
+    def ids(self) -> Iterator[Finding]:
+        """Yield the ids of this line that name another record there or on an open branch."""
+        taken = {_key(record): record for record in self.lines.there.values()}
+        also: dict[Key, list[tuple[str, Record]]] = {}
+        for branch, record in self.elsewhere.values():
+            if identity(record) not in self.lines.there:
+                also.setdefault(_key(record), []).append((branch, record))
+        for record in self._renamed():
+            other = taken.get(_key(record))
+            if other and identity(other) != identity(record) and self._keeps(other):
+                yield self._taken(record, other, self.lines.revision, None)
+            for branch, other in also.get(_key(record), []):
+                yield self._taken(record, other, branch, record.uid > other.uid)
+
+    def _renamed(self) -> Iterator[Record]:
+        """Yield the records that this line has given an id: new ones, and those that have another one now."""
+        for record in self.lines.mine:
+            old = self.olds.get(identity(record))
+            if old is None or _key(old) != _key(record):
+                yield record
+
+    def _keeps(self, record: Record) -> bool:
+        """Tell whether *record* of the other line will be there after the merge, by the same id."""
+        after = self.lines.merged.get(identity(record))
+        return after is not None and _key(after) == _key(record)
+
+    def _taken(self, record: Record, other: Record, branch: str, is_younger: bool | None) -> Finding:
+        message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=clip(other.title, 80))
+        fix = (
+            msg("the other one is the younger and should give way; else: kb renumber {id}", id=record.scoped_id)
+            if is_younger is False
+            else msg("give this one a new number: kb renumber {id}", id=record.scoped_id)
+        )
+        return self._finding("branch-id", record, message, fix, "error", key="id")
+
+    # contradictions
+
+    def contradictions(self) -> Iterator[Finding]:
+        """Yield what cannot hold beside what this line changes; what could not before either is left out."""
+        movers = self.movers[:MOST]
+        among = Neighbours(movers)
+        elsewhere = Neighbours(record for _, record in self.elsewhere.values())
+        for record in movers:
+            there = ((o, why) for o, why in self.there.contradicted(record) if identity(o) not in self.lines.touched)
+            for other, reason in (*there, *among.contradicted(record)):
+                if (other.path, record.id) not in self.clashing and not self._stood(record, other):
+                    self.clashing |= {(record.path, other.id), (other.path, record.id)}
+                    fix = msg(
+                        "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
+                        old=other.scoped_id,
+                        new=record.scoped_id,
+                    )
+                    severity: Severity = "error" if record.status == other.status == Status.ACCEPTED else "warning"
+                    yield self._finding("contradiction", record, reason, fix, severity, key="title")
+            for other, reason in elsewhere.contradicted(record):
+                if not self._stood(record, other):
+                    message = msg("on {branch}: {reason}", branch=self.elsewhere[identity(other)][0], reason=reason)
+                    fix = msg("settle it with the other branch: what is merged second has to replace what was first")
+                    yield self._finding("contradiction", record, message, fix, "warning", key="title")
+
+    def _after(self, record: Record) -> Record:
+        return self.lines.merged[identity(record)]
+
+    def _stood(self, record: Record, other: Record) -> bool:
+        """Tell whether *record* contradicted *other* before this line changed them."""
+        old, other = self.olds.get(identity(record)), self.olds.get(identity(other), other)
+        if old is None or old.status not in LIVE or identity(other) not in self.lines.there:
+            return False
+        return contradiction(candidate_of(old), other) is not None
+
+    def heirs(self) -> Iterator[Finding]:
+        """Yield the records that replace one which the other line has replaced too, since the two parted."""
+        came = [self.lines.there[key] for key in self.lines.came - self.lines.touched if key in self.lines.there]
+        rivals = [record for record in came if record.supersedes and record.status == Status.ACCEPTED]
+        for record in self.lines.mine:
+            old = self.olds.get(identity(record))
+            named = set(record.supersedes) - set(old.supersedes if old else ())
+            for rival in rivals if named and record.status == Status.ACCEPTED else ():
+                both = named & set(rival.supersedes)
+                if both and rival.scope == record.scope and not _explains(record, rival):
+                    message = msg(
+                        "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
+                        branch=self.lines.revision,
+                        old=", ".join(sorted(both)),
+                        rival=rival.scoped_id,
+                    )
+                    fix = msg(
+                        "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
+                        old=rival.scoped_id,
+                        new=record.scoped_id,
+                    )
+                    yield self._finding("heirs", record, message, fix, "warning", key="supersedes")
+
+    def _finding(
+        self, rule: str, record: Record, message: Message, fix: Message, severity: Severity, *, key: str
+    ) -> Finding:
+        return finding(rule, self.opened[record.path], message, fix, severity=severity, key=key)
+
+
+def _key(record: Record) -> Key:
+    return record.scope, record.id
+
+
+def _explains(one: Record, other: Record) -> bool:
+    """Tell whether one of the two says how it stands to the other."""
+    return any(names((*a.supersedes, *a.amends, *a.coexists_with), b) for a, b in ((one, other), (other, one)))

@@ -1,0 +1,220 @@
+"""Did a merge by lines put together what does not belong together?
+
+git merges lines. Where no line is in dispute, or it was told to keep both sides, the outcome may read as a record and
+still say a thing twice, or two things at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kb.checks.check_context import Opened, Shelf, finding
+from kb.checks.findings import Finding, Severity, Versions
+from kb.checks.link_rules import lines_in_code
+from kb.errors import BadRecord
+from kb.i18n import msg
+from kb.records.blocks import blocks, headings
+from kb.records.front_matter import Span
+from kb.records.model import Record, Section, is_imported
+from kb.startup.lazy_regex import regex
+from kb.text.code_fences import code_lines
+from kb.text.line_ends import line_of, lines
+from kb.text.segment import clip, count, one_line
+
+WEIGHTY = 3
+"""字 from which on a list item that stands twice was hardly meant to."""
+PARAGRAPH = 8
+"""The same for a paragraph, which stands further away from its like."""
+
+_LISTS = ("tags", "impact", "supersedes", "amends", "sources")
+_ITEM = regex(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)|(\|.*)")
+_MARKS = ("<" * 7, ">" * 7, "|" * 7)
+_LEFTOVER = regex(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
+
+
+# -- sections -------------------------------------------------------------------------------------
+
+
+def sections_twice(shelf: Shelf) -> Iterator[Finding]:
+    """Report a section that stands in a record twice: whatever asks for it gets the first."""
+    for one in shelf.opened:
+        names = [_name(section) for section in one.record.sections]
+        if len(set(names)) == len(names):
+            continue
+        for number, name in enumerate(names):
+            first = names.index(name)
+            is_free = is_imported(one.record.extra) and not one.record.sections[number].name
+            if first < number and not is_free:  # "Pros" below each option of a foreign record is asked for by nobody
+                yield _section_twice(one, first, number)
+
+
+def _name(section: Section) -> str:
+    return section.name or one_line(section.heading).casefold()
+
+
+def _section_twice(one: Opened, first: int, number: int) -> Finding:
+    old, new = one.record.sections[first], one.record.sections[number]
+    said = {"heading": clip(new.heading, 60)}
+    same = one_line(old.text) == one_line(new.text)
+    message = (
+        msg("the section {heading} stands here twice, word for word", **said)
+        if same
+        else msg("the section {heading} stands here twice, and only the first is read", **said)
+    )
+    fix = (
+        msg("take one of them out")
+        if same
+        else msg("put both into one; after a merge: kb repair {id}", id=one.record.scoped_id)
+    )
+    as_written = old.heading.casefold() == new.heading.casefold()
+    severity: Severity = "error" if new.name and as_written else "warning"
+    line = line_of(one.text, _sections(one.text)[number].start)
+    return Finding("section-twice", severity, one.record.path, line, message, fix)
+
+
+def _sections(text: str) -> list[Span]:
+    """Return where the sections of a record stand, each from its heading on, in the order of its `sections`."""
+    start, end = blocks(text).machine
+    return [Span(start + heading.start, start + heading.end) for heading in headings(text[start:end])]
+
+
+def both_texts(shelf: Shelf) -> Iterator[Finding]:
+    """Report a section in which the last merge kept what both sides put in the place of the same lines."""
+    for one in shelf.opened:
+        versions = shelf.surroundings.merges.get(one.record.path)
+        if versions is None:
+            continue
+        for number, section in enumerate(one.record.sections):
+            if _holds_both(section, versions):
+                message = msg("the merge kept what both sides wrote in {heading}", heading=clip(section.heading, 60))
+                fix = msg("choose, or say it in one: kb edit {id}", id=one.record.scoped_id)
+                line = line_of(one.text, _sections(one.text)[number].start)
+                yield Finding("both-sides", "error", one.record.path, line, message, fix)
+
+
+def _holds_both(section: Section, versions: Versions) -> bool:
+    """Tell whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
+    base, ours, theirs = (_lines_of(record, _name(section)) for record in versions)
+    merged = set(_rows(section.text))
+    mine, other = ours - base, theirs - base
+    if not mine - other or not other - mine or not mine | other <= merged:
+        return False
+    return not base or bool((base - ours) & (base - theirs))
+
+
+def _lines_of(record: Record | None, name: str) -> set[str]:
+    sections = record.sections if record else ()
+    return {row for section in sections if _name(section) == name for row in _rows(section.text)}
+
+
+def _rows(text: str) -> list[str]:
+    return [row.strip() for row in text.split("\n") if row.strip()]
+
+
+# -- lines ----------------------------------------------------------------------------------------
+
+
+def items_twice(shelf: Shelf) -> Iterator[Finding]:
+    """Report what stands twice in a list of the front."""
+    for one in shelf.opened:
+        for key in _LISTS:
+            items = getattr(one.record, key)
+            once = tuple(dict.fromkeys(items))
+            if len(once) < len(items):
+                item = next(item for item in once if items.count(item) > 1)
+                yield finding(
+                    "twice",
+                    one,
+                    msg("{item} stands under {key} twice", item=clip(item, 80), key=key),
+                    msg("take it out once: kb check --fix"),
+                    key=key,
+                    item=item,
+                    severity="warning",
+                    change={key: list(once)},
+                )
+
+
+def lines_twice(shelf: Shelf) -> Iterator[Finding]:
+    """Report, once for a section, a list item that its list has twice, or a paragraph that the section has twice."""
+    for one in shelf.opened:
+        if is_imported(one.record.extra) and one.record.path not in shelf.surroundings.merges:
+            continue  # its author wrote it so; only a merge repeats what nobody meant to
+        texts = [*(section.text for section in one.record.sections), one.record.user]
+        if not any(_may_repeat(text) for text in texts):
+            continue
+        spans = [*_sections(one.text), blocks(one.text).user]
+        for text, span in zip(texts, spans, strict=True):
+            found = _repeated(one.text[span.start : span.end]) if _may_repeat(text) else None
+            if found:
+                row, words = found
+                message = msg("“{text}” stands here twice", text=clip(words, 80))
+                line = line_of(one.text, span.start) + row
+                yield Finding("twice", "warning", one.record.path, line, message, msg("take one of them out"))
+
+
+def _may_repeat(text: str) -> bool:
+    rows = [row.lstrip("0123456789.)") for row in _rows(text)] if "\n" in text else []
+    return len(set(rows)) < len(rows)
+
+
+def _repeated(text: str) -> tuple[int, str] | None:
+    """Return the 0-based row, and the words, of the first item or paragraph in *text* that stood there before."""
+    items: set[str] = set()
+    paragraphs: set[str] = set()
+    for row, words, is_item in _pieces(text):
+        if not is_item:
+            items = set()  # another list begins
+        if not words:
+            continue
+        seen = items if is_item else paragraphs
+        if words in seen and count(words) >= (WEIGHTY if is_item else PARAGRAPH):
+            return row, words
+        seen.add(words)
+    return None
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield the outer list items and table rows of *text*, and its paragraphs, each with its 0-based row.
+
+    A heading is a paragraph without words.
+    """
+    paragraph: list[str] = []
+    for number, row in enumerate([*_without_code(text), ""]):
+        item = _ITEM.match(row)
+        if paragraph and (item or not row.strip()):
+            yield number - len(paragraph), one_line(" ".join(paragraph)), False
+            paragraph = []
+        if item:
+            yield number, one_line(item.group(1) or item.group(2)), True
+        elif row.startswith("#"):
+            yield number, "", False  # the list below another heading is another list
+        elif row.strip() and (paragraph or not row.startswith((" ", "\t", "#"))):
+            paragraph.append(row)
+
+
+def _without_code(text: str) -> Iterable[str]:
+    """Return the rows of *text*, those of fenced code empty; none of a text too tangled to tell."""
+    try:
+        code = code_lines(text)
+    except BadRecord:
+        return ()
+    return ["" if number in code else row.rstrip("\r\n") for number, row in enumerate(lines(text))]
+
+
+def leftover_markers(shelf: Shelf) -> Iterator[Finding]:
+    """Report a conflict marker that stayed behind alone; a file with all of them is no record."""
+    for text in shelf.texts:
+        match = _LEFTOVER.search(text.text) if any(mark in text.text for mark in _MARKS) else None
+        if match is None:
+            continue
+        line = line_of(text.text, match.start())
+        if line in lines_in_code(text.text):
+            continue
+        yield Finding(
+            rule="conflict-markers",
+            severity="error" if text.is_record else "warning",
+            path=text.path,
+            line=line,
+            message=msg("git's conflict markers stand in the file"),
+            fix=msg("take it out, and look at what stands around it"),
+        )

@@ -1,0 +1,292 @@
+"""What a record says of a project's files that a rule can check: paths, symbols, versions, ports, names of variables.
+
+A claim is checked only where the files can answer: a version where a manifest names it, a port where ports are set.
+Lines that say something is gone, and what a record only weighed (alternatives, the way back), claim nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from kb.records.kinds import section_named
+from kb.startup.lazy_regex import IGNORECASE, MULTILINE, regex
+from kb.startup.namedtuple import NamedTuple
+
+_WEIGHED = frozenset({"alternatives", "rollback", "evidence"})
+_GONE = regex(
+    r"\b(?:no longer|not|never|don't|removed?|deleted?|drop(?:ped)?|replaced?|instead of|formerly|used to|was|were|"
+    r"deprecated|without|e\.g|for example|for instance|such as)\b|"
+    r"不再|不用|不要|禁止|删除|移除|弃用|取代|替换|改为|以前|曾|例如|比如|而非|避免",
+    IGNORECASE,
+)
+_HEADING = regex(r"#{1,6}[ \t]+(.*)")
+_TICKED = regex(r"`([^`\n]+)`")
+_PATH = regex(r"(?<![\w/.:@~-])(?:\./)?((?:[\w.@+-]+/)+[\w.@+-]*[\w*]\.[A-Za-z][\w]{0,7})(?![\w/])")
+_URL = regex(r"(?<![\w+.-])[\w+.-]++://\S+")
+_TICKED_PATH = regex(
+    r"(?:\./)?((?:[\w.@+-]+/)+[\w.@+*-]*|[\w-]+\.(?:py|js|ts|tsx|go|rs|java|c|h|cpp|rb|sh|sql|toml|ya?ml|json))"
+)
+_LINE_NUMBER = regex(r":\d+(?:-\d+)?$|#L\d+.*$")
+_CALL = regex(r"(?:[A-Za-z_][\w]*(?:\.|::|->|#))*([A-Za-z_]\w{2,})\([^()`]*\)")
+_NAMED_SYMBOL = regex(
+    r"(?:\b(?:function|method|class|struct|interface|type)|函数|方法|类|接口)[ \t]*`([A-Za-z_][\w.]{2,})`", IGNORECASE
+)
+_VERSION = regex(
+    r"(?<![\w./+-])([A-Za-z](?:[\w.+-]{0,99}[A-Za-z+])?)[ \t]{0,9}(==|>=|<=|~=|≥|≤|\^|~|@|=|版本|version)?[ \t]{0,9}v?"
+    r"([0-9]+(?:\.[0-9]+){0,3})(\+)?(?![\w.:%]|\.[0-9])",
+    IGNORECASE,
+)
+_PORT = regex(
+    r"(?:\bports?|端口)(?:号)?[^\d\n]{0,12}?([1-9][0-9]{1,4})(?!\d|\.\d)|([1-9][0-9]{1,4})[ \t]*(?:端口|\bport\b)|"
+    r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0):([1-9][0-9]{1,4})(?!\d)",
+    IGNORECASE,
+)
+_ENV = regex(r"(?<![\w.])\$?\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?:=([^\s`\"'，。；,;]+))?")
+_ENV_WORD = regex(r"\benv(?:ironment)?\b|\bexport\b|环境变量|变量|\$\{?[A-Z]", IGNORECASE)
+
+_PORTS = (
+    regex(r"(?i)port\w{0,40}[\"']?\]?\)?\s{0,20}(?:[:=,]|\|\|)\s{0,20}[\"']?(?:\d+:)?([1-9][0-9]{1,4})(?!\d)"),
+    regex(r"(?i)\bEXPOSE\s+([1-9][0-9]{1,4})"),
+    regex(r"(?<![\d.:])[\"']?([1-9][0-9]{1,4}):[1-9][0-9]{1,4}[\"']?\s*$", MULTILINE),
+    regex(r"(?<![\d.:])[\"']?[1-9][0-9]{1,4}:([1-9][0-9]{1,4})[\"']?\s*$", MULTILINE),
+    regex(r"(?i)(?:--port[ =]|-p[ ]|localhost:|127\.0\.0\.1:|0\.0\.0\.0:|\.listen\(\s*|[\"']:)([1-9][0-9]{1,4})(?!\d)"),
+)
+_NAMES = {"postgresql": "postgres", "node.js": "node", "nodejs": "node", "golang": "go", "vue.js": "vue"}
+_REQUIREMENT = regex(
+    r"(?m)^[ \t]*+[\"']?([A-Za-z][\w.-]*+)(?:\[[^\]]*+\])?\s*+(===?|>=|<=|~=|\^|~|@)\s*v?([0-9]+(?:\.[0-9]+)*)"
+)
+_IMAGE = regex(
+    r"(?mi)^[ \t]*+(?:FROM|image:|-[ \t]*+image:)\s++[\"']?(?:[\w.-]++/)*+([\w.-]++):v?([0-9]+(?:\.[0-9]+)*)"
+)
+_GO = regex(
+    r"(?m)^[ \t]*+(?:require\s++)?(?:[\w.-]++/(?!v\d++\s))*+([\w.-]++)(?:/v\d++)?[ \t]++v?([0-9]+(?:\.[0-9]+)+)"
+)
+_TOML_PAIR = regex(
+    r"(?m)^[ \t]*+[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+=\s*+(?:\{[^}\n]*?version\s*+=\s*+)?"
+    r"[\"'](===?|>=|<=|~=|\^|~)?\s*([0-9]+(?:\.[0-9]+)*)"
+)
+_TOML_ITEM = regex(r"[\"']([A-Za-z][\w.-]*+)(?:\[[^\[\]]*+\])?\s*+(===?|>=|<=|~=|\^|~)\s*([0-9]+(?:\.[0-9]+)*)")
+_JSON_VERSION = regex(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
+_PLAIN = {".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".ruby-version": "ruby"}
+_PROSE = (".md", ".rst", ".txt", ".adoc")
+_NO_CODE = frozenset({".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"})
+"""What a repository of records alone has as well."""
+
+
+class Claim(NamedTuple):
+    """Something a record says that the files can answer."""
+
+    kind: str
+    """path, symbol, version, port or env."""
+    said: str
+    line: int
+    """1-based, in the record's file; 0 for a path of its front."""
+    name: str = ""
+    value: str = ""
+
+
+class Answer(NamedTuple):
+    """What the files say to a claim that they do not bear out."""
+
+    claim: Claim
+    found: str
+    """What stands there instead; "" for nothing."""
+    is_sure: bool = True
+    """False where the files cannot answer: a person has to look."""
+
+
+class Tree:
+    """The files of a project: all their names, and the texts that may be read."""
+
+    def __init__(self, files: Iterable[str], texts: Mapping[str, str]) -> None:
+        """Take names and texts, both by paths with forward slashes."""
+        self.files = frozenset(files)
+        self.texts = texts
+        self.code = {path: text for path, text in texts.items() if not path.endswith(_PROSE) and path not in _NO_CODE}
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The folders that hold a file."""
+        return frozenset(file[:at] for file in self.files for at in range(len(file)) if file[at] == "/")
+
+    @cached_property
+    def ports(self) -> frozenset[str]:
+        """The ports that any file configures."""
+        return frozenset(port for text in self.code.values() for pattern in _PORTS for port in pattern.findall(text))
+
+    @cached_property
+    def versions(self) -> dict[str, tuple[str, str]]:
+        """What the manifests name: lower-case name → operator and version."""
+        found: dict[str, tuple[str, str]] = {}
+        for path in sorted(self.texts):
+            for name, operator, version in _required(path.rpartition("/")[2], self.texts[path]):
+                found.setdefault(name.lower().replace("_", "-"), (operator, version))
+        return found
+
+    def has(self, path: str) -> bool:
+        """Tell whether *path*, from the project's root or from a folder in it, is a file or folder."""
+        bare = path.rstrip("/")
+        if "*" in bare:
+            pattern = re.compile(".*".join(re.escape(part) for part in re.split(r"\*+/?", bare)) + "$")
+            return any(pattern.search(file) for file in self.files)
+        return (
+            bare in self.files
+            or bare in self.folders
+            or any(one.endswith(f"/{bare}") for one in (*self.files, *self.folders))
+        )
+
+    def holds(self, word: str) -> bool:
+        """Tell whether *word* stands by itself in any text that is no prose."""
+        pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+        return any(word in text and pattern.search(text) for text in self.code.values())
+
+
+# -- what is claimed ------------------------------------------------------------------------------
+
+
+def claims(text: str, impact: Iterable[str] = ()) -> list[Claim]:
+    """Return what the file *text* of a record, whose front names *impact*, claims."""
+    found = [Claim("path", path, 0, path) for path in impact if "://" not in path and not path.startswith(("/", "~"))]
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := _HEADING.match(line):
+            section = section_named(heading.group(1))
+        elif section and section not in _WEIGHED and not _GONE.search(line):
+            found += _in_line(line, number, impact=section == "impact")
+    seen: dict[tuple[str, str, str], Claim] = {}
+    for claim in found:
+        seen.setdefault((claim.kind, claim.name, claim.value), claim)
+    return list(seen.values())
+
+
+def _in_line(line: str, number: int, *, impact: bool) -> Iterator[Claim]:
+    ticked = _TICKED.findall(line)
+    for path in _paths(line, ticked):
+        yield Claim("path", path, number, path)
+    for name in [m.group(1) for t in ticked if (m := _CALL.fullmatch(t.strip()))] + _NAMED_SYMBOL.findall(line):
+        yield Claim("symbol", name, number, name.rpartition(".")[2])
+    for name, operator, version, more in _VERSION.findall(line):
+        yield Claim("version", f"{name} {operator or ''}{version}{more}".replace("  ", " "), number,
+                    name, (">=" if more or operator in (">=", "≥") else "") + version)  # fmt: skip
+    for groups in _PORT.findall(line):
+        port = next(filter(None, groups))
+        yield Claim("port", f"port {port}", number, port)
+    if impact:
+        return
+    spoken = _ENV_WORD.search(line)
+    for name, value in _ENV.findall(line if spoken else " ".join(ticked)):
+        yield Claim("env", f"{name}={value}" if value else name, number, name, value)
+
+
+def _paths(line: str, ticked: Iterable[str]) -> Iterator[str]:
+    found = [match.group(1) for each in ticked if (match := _TICKED_PATH.fullmatch(_LINE_NUMBER.sub("", each.strip())))]
+    found += _PATH.findall(_URL.sub(" ", _TICKED.sub(" ", line)))
+    yield from (path for path in dict.fromkeys(found) if not path.startswith("../"))
+
+
+# -- what the files answer ------------------------------------------------------------------------
+
+
+def answers(claims: Iterable[Claim], tree: Tree) -> Iterator[Answer]:
+    """Yield for each of *claims* that *tree* does not bear out what it says instead."""
+    for claim in claims:
+        answer = _ANSWERS[claim.kind](claim, tree)
+        if answer:
+            yield answer
+
+
+def _path(claim: Claim, tree: Tree) -> Answer | None:
+    path = _LINE_NUMBER.sub("", claim.name)
+    if tree.has(path) or (path.startswith(".") and path.partition("/")[0] not in tree.folders):
+        return None  # what a program makes at work stands in no tree
+    moved = sorted(file for file in tree.files if file.rpartition("/")[2] == path.rpartition("/")[2])
+    return Answer(claim, moved[0] if len(moved) == 1 else "")
+
+
+def _symbol(claim: Claim, tree: Tree) -> Answer | None:
+    if not tree.code:
+        return Answer(claim, "", is_sure=False)
+    return None if tree.holds(claim.name) else Answer(claim, "")
+
+
+def _version(claim: Claim, tree: Tree) -> Answer | None:
+    name = claim.name.lower().replace("_", "-")
+    known = tree.versions.get(name) or tree.versions.get(_NAMES.get(name, name))
+    if known is None or _agree(claim.value, *known):
+        return None
+    return Answer(claim, f"{claim.name} {known[0]}{known[1]}")
+
+
+def _port(claim: Claim, tree: Tree) -> Answer | None:
+    if claim.name in tree.ports or any(re.search(rf"(?<!\d){claim.name}(?!\d)", t) for t in tree.code.values()):
+        return None
+    return Answer(claim, ", ".join(sorted(tree.ports, key=int)[:5]), is_sure=bool(tree.ports))
+
+
+def _env(claim: Claim, tree: Tree) -> Answer | None:
+    if not tree.code:
+        return Answer(claim, "", is_sure=False)
+    if not tree.holds(claim.name):
+        return Answer(claim, "")
+    pattern = re.compile(rf"(?m)(?<!\w){claim.name}[\"']?\s*[:=]\s*[\"']?([^\s\"'#,;]+)")
+    values = {value.rstrip(".)") for text in tree.code.values() for value in pattern.findall(text)}
+    if not claim.value or not values or claim.value.rstrip(".)") in values or any(v[:1] in "$(<{" for v in values):
+        return None
+    return Answer(claim, ", ".join(sorted(values)[:3]))
+
+
+_ANSWERS = {"path": _path, "symbol": _symbol, "version": _version, "port": _port, "env": _env}
+
+
+def _agree(claimed: str, operator: str, version: str) -> bool:
+    """Tell whether a record that says *claimed* ("3.11" or ">=3.11") and a manifest can both be right."""
+    said, there = _parts(claimed.lstrip(">=")), _parts(version)
+    size = min(len(said), len(there))
+    if said[:size] == there[:size]:
+        return True
+    if claimed.startswith(">="):
+        return there >= said
+    if operator in ("^", "~", "~="):
+        return said > there and said[0] == there[0] and (operator == "^" or said[:2] == there[:2] or len(there) < 3)
+    return said > there if operator == ">=" else said < there if operator == "<=" else False
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _required(name: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, operator and version of what the manifest called *name* requires."""
+    if name == "package.json":
+        yield from _node(text)
+    elif name in ("pyproject.toml", "Cargo.toml", "Pipfile"):
+        pairs = [(key, operator or "==", version) for key, operator, version in _TOML_PAIR.findall(text)]
+        yield from (
+            ("python" if k in ("requires-python", "python") else k, o, v) for k, o, v in pairs if k != "version"
+        )
+        yield from _TOML_ITEM.findall(text)
+    elif name.startswith("requirements") and name.endswith(".txt"):
+        yield from _REQUIREMENT.findall(text)
+    elif name == "go.mod":
+        yield from ((key, "==", version) for key, version in _GO.findall(text))
+    elif name in _PLAIN and (match := _JSON_VERSION.match(text.strip())):
+        yield _PLAIN[name], "==", match.group(2)
+    elif name == ".tool-versions":
+        yield from ((key, "==", version) for key, version in re.findall(r"(?m)^(\S+)\s+([0-9]+(?:\.[0-9]+)*)", text))
+    elif name.startswith("Dockerfile") or name.endswith((".yml", ".yaml")):
+        yield from ((key, "==", version) for key, version in _IMAGE.findall(text))
+
+
+def _node(text: str) -> Iterator[tuple[str, str, str]]:
+    try:
+        package = json.loads(text)
+        groups = [package.get(key) for key in ("dependencies", "devDependencies", "peerDependencies", "engines")]
+    except (ValueError, AttributeError, RecursionError):
+        return
+    for group in groups:
+        for name, spec in group.items() if isinstance(group, dict) else ():
+            if isinstance(spec, str) and (match := _JSON_VERSION.match(spec)):
+                yield name, match.group(1) or "==", match.group(2)

@@ -1,0 +1,295 @@
+"""A pack: what is known of a question, word for word, what is not known, and what the code says otherwise.
+
+Nothing in it is made up. A summary line is a title and a first sentence, a quote is a piece of its file, and a word of
+the question that no record has becomes an open question with the places to look.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kb.records.front_matter import body_start
+from kb.records.model import Record
+from kb.search.query import keywords
+from kb.search.query_terms import asked
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.line_ends import line_of
+from kb.text.segment import first_sentence, folded, one_line, ranked_terms, stem
+
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSION = "kb/pack/v1"
+LONGEST = 600
+"""Characters of a quote, at most, unless one sentence is longer."""
+PER_RECORD = 2
+"""Quotes of one record, at most."""
+_SECOND = 0.5
+"""The share of the first quote's terms that a second one needs."""
+_TERMS = 12
+
+_PARAGRAPH = regex(r"(?m)^(?:[^\S\r\n]*\S[^\r\n]*(?:\r\n|\n|\r|\Z))+")
+_NO_TEXT = regex(r"[ \t]*+(?:#{1,6}[ \t].*|<!--.*-->|[:|-][ \t:|-]*+|`{3,}.*|~{3,}.*)?[\r\n]*+\Z")
+_SENTENCE = regex(r"[^。！？!?\r\n]+?(?:[。！？!?]+|\.(?=\s)|\r\n|\n|\r|\Z)\s*")
+
+
+class Evidence(NamedTuple):
+    """A piece of a record's file, word for word."""
+
+    id: str
+    scope: str
+    title: str
+    status: str
+    file: str
+    """Relative to the knowledge base, with forward slashes."""
+    line: int
+    """1-based, of the first character of the quote."""
+    quote: str
+    """As it stands in the file: its UTF-8 bytes occur there."""
+    commit: str
+    """The commit that last changed the file; "" while the file has changes that are not committed."""
+    date: str
+    """ISO 8601: of that commit; without one, of the file."""
+
+
+class Line(NamedTuple):
+    """What a record says in one line."""
+
+    id: str
+    scope: str
+    text: str
+
+
+class OpenQuestion(NamedTuple):
+    """What the records do not say, and where to look."""
+
+    question: str
+    look: tuple[str, ...]
+
+
+class Conflict(NamedTuple):
+    """A record and the project's files say different things of something that can be checked."""
+
+    id: str
+    scope: str
+    kind: str
+    """path, symbol, version, port or env."""
+    said: str
+    found: str
+    file: str
+    line: int
+    proposal: str
+
+
+class Doubt(NamedTuple):
+    """A claim that no rule can check: a person has to look."""
+
+    id: str
+    scope: str
+    said: str
+    why: str
+
+
+class Pack(NamedTuple):
+    """An answer with its evidence and what is open."""
+
+    version: str
+    question: str
+    summary: tuple[Line, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    open_questions: tuple[OpenQuestion, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    needs_review: tuple[Doubt, ...] = ()
+    withheld: tuple[str, ...] = ()
+    """Why records that answer too are not quoted: they speak to an agent."""
+
+
+# -- quotes ---------------------------------------------------------------------------------------
+
+
+class Quote(NamedTuple):
+    """A piece of a text and the line on which it begins."""
+
+    text: str
+    line: int
+
+
+def quotes(text: str, question: str) -> list[Quote]:
+    """Return the pieces of the file *text* that say most of *question*; its first words where none says any."""
+    wanted = asked(question)
+    found = [(_worth(piece, wanted), quote) for quote in _paragraphs(text) if (piece := quote.text)]
+    if not found:
+        return []
+    found.sort(key=lambda each: (-each[0], each[1].line))
+    least = _SECOND * found[0][0]
+    best = [quote for worth, quote in found[:PER_RECORD] if worth and worth >= least] or [_first(found)]
+    return sorted((_cut(quote, wanted) for quote in best), key=lambda quote: quote.line)
+
+
+def _first(found: Sequence[tuple[float, Quote]]) -> Quote:
+    return min((quote for _, quote in found), key=lambda quote: quote.line)
+
+
+def _paragraphs(text: str) -> Iterator[Quote]:
+    """Yield the paragraphs of the body: no headings, markers, rulers or fences alone."""
+    for match in _PARAGRAPH.finditer(text, body_start(text)):
+        rows = match.group().splitlines(keepends=True)
+        at = match.start()
+        while rows and _NO_TEXT.match(rows[0]):
+            at += len(rows.pop(0))
+        while rows and _NO_TEXT.match(rows[-1]):
+            rows.pop()
+        piece = "".join(rows).rstrip()
+        if piece:
+            yield Quote(piece, line_of(text, at))
+
+
+def _worth(text: str, wanted: Mapping[str, float]) -> float:
+    held = set(ranked_terms(text))
+    return sum(weight for term, weight in wanted.items() if term in held)
+
+
+def _cut(quote: Quote, wanted: Mapping[str, float]) -> Quote:
+    """Return the sentences of *quote* around the one that says most, `LONGEST` characters of them at most."""
+    if len(quote.text) <= LONGEST:
+        return quote
+    spans = [match.span() for match in _SENTENCE.finditer(quote.text)] or [(0, len(quote.text))]
+    best = max(range(len(spans)), key=lambda n: (_worth(quote.text[slice(*spans[n])], wanted), -n))
+    start, end = spans[best]
+    for _, further in spans[best + 1 :]:
+        if further - start > LONGEST:
+            break
+        end = further
+    piece = quote.text[start:end].rstrip()
+    return Quote(piece, quote.line + len(re.findall(r"\r\n|\n|\r", quote.text[:start])))
+
+
+def summary(record: Record) -> Line:
+    """Return what *record* says in one line: its title, and the first sentence of its decision or reason."""
+    said = next((record.section(name) for name in ("decision", "why", "context") if record.section(name).strip()), "")
+    first = first_sentence(said)
+    title = one_line(record.title)
+    return Line(record.id, record.scope, f"{title}: {first}" if first and first != title else title)
+
+
+# -- what is open ---------------------------------------------------------------------------------
+
+
+def uncovered(question: str, texts: Iterable[str]) -> list[str]:
+    """Return the words of *question* that none of *texts* has."""
+    whole = folded("\n".join(texts))
+    held = set(ranked_terms(whole))
+    return [word for word in keywords(question, _TERMS) if stem(word) not in held and word not in whole]
+
+
+# -- the form -------------------------------------------------------------------------------------
+
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_NAMES = {"id": _TEXT, "scope": _TEXT}
+
+
+def _items(fields: Mapping[str, Any]) -> dict[str, Any]:
+    item = {"type": "object", "properties": dict(fields), "required": [*fields], "additionalProperties": False}
+    return {"type": "array", "items": item}
+
+
+_FIELDS: Mapping[str, Any] = {
+    "version": {"const": VERSION},
+    "question": _TEXT,
+    "summary": _items({**_NAMES, "text": _TEXT}),
+    "evidence": _items(
+        {
+            **_NAMES,
+            "title": _TEXT,
+            "status": _TEXT,
+            "file": {**_TEXT, "description": "Relative to the knowledge base."},
+            "line": {"type": "integer", "minimum": 1},
+            "quote": {**_TEXT, "minLength": 1, "description": "Stands in the file, byte for byte."},
+            "commit": {**_TEXT, "description": "Empty while the file has changes that are not committed."},
+            "date": {**_TEXT, "format": "date-time"},
+        }
+    ),
+    "open_questions": _items({"question": _TEXT, "look": {"type": "array", "items": _TEXT, "minItems": 1}}),
+    "conflicts": _items(
+        {
+            **_NAMES,
+            "kind": {"enum": ["path", "symbol", "version", "port", "env"]},
+            "said": _TEXT,
+            "found": _TEXT,
+            "file": _TEXT,
+            "line": {"type": "integer", "minimum": 1},
+            "proposal": _TEXT,
+        }
+    ),
+    "needs_review": _items({**_NAMES, "said": _TEXT, "why": _TEXT}),
+    "withheld": {"type": "array", "items": _TEXT},
+}
+SCHEMA: Mapping[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A context pack",
+    "type": "object",
+    "properties": dict(_FIELDS),
+    "required": [*_FIELDS],
+    "additionalProperties": False,
+}
+"""The form of a pack, as JSON or YAML."""
+
+
+def problems(value: object, schema: Mapping[str, Any] = SCHEMA, place: str = "pack") -> Iterator[str]:
+    """Yield the places of *value* that are not as *schema* says; it knows what the schema of a pack is made of."""
+    if "const" in schema or "enum" in schema:
+        if value not in schema.get("enum", [schema.get("const")]):
+            yield place
+        return
+    kinds: Mapping[str, Any] = {"string": str, "integer": int, "array": list, "object": dict}
+    if not isinstance(value, kinds[schema["type"]]) or isinstance(value, bool):
+        yield place
+    elif isinstance(value, dict):
+        known = schema["properties"]
+        yield from (f"{place}.{key}" for key in (*schema["required"], *value) if key not in value or key not in known)
+        for key in known.keys() & value.keys():
+            yield from problems(value[key], known[key], f"{place}.{key}")
+    elif isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            yield place
+        for number, item in enumerate(value):
+            yield from problems(item, schema["items"], f"{place}[{number}]")
+    elif isinstance(value, str | int) and not _is_enough(value, schema):
+        yield place
+
+
+def _is_enough(value: str | int, schema: Mapping[str, Any]) -> bool:
+    least: int = schema.get("minimum", 0) if isinstance(value, int) else schema.get("minLength", 0)
+    return (value if isinstance(value, int) else len(value)) >= least
+
+
+def yaml(value: object, indent: str = "") -> str:
+    """Return *value*, made of values, mappings, lists, text and numbers, as YAML; every text as JSON writes it."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping) and value:
+        return "".join(f"{indent}{key}:{_below(item, indent)}" for key, item in value.items())
+    if isinstance(value, list | tuple) and value:
+        rows = [
+            yaml(item, f"{indent}  ") if isinstance(item, Mapping | list | tuple) and item else "" for item in value
+        ]
+        return "".join(
+            f"{indent}- {row[len(indent) + 2 :]}" if row else f"{indent}- {_scalar(item)}\n"
+            for row, item in zip(rows, value, strict=True)
+        )
+    return f"{indent}{_scalar(value)}\n"
+
+
+def _below(value: object, indent: str) -> str:
+    if isinstance(value, Mapping | list | tuple) and value:
+        return "\n" + yaml(value, f"{indent}  ")
+    return f" {_scalar(value)}\n"
+
+
+def _scalar(value: object) -> str:
+    from kb.safety.injection import escaped
+
+    return escaped(json.dumps(value, ensure_ascii=False))

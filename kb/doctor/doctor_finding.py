@@ -1,0 +1,55 @@
+"""What a check of the doctor is given and what it answers: values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from kb.errors import KbError
+from kb.i18n import Message
+from kb.knowledge_base import KnowledgeBase
+from kb.startup.namedtuple import NamedTuple
+
+OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
+"""What a check can find; a note is worth knowing and no failure."""
+
+
+class Found(NamedTuple):
+    """What a check found."""
+
+    state: str
+    said: Message
+    remedy: Message | None = None
+    """A remedy that fits better than the check's own."""
+
+
+class Place(NamedTuple):
+    """What is examined."""
+
+    root: str
+    """The knowledge base; "" for none."""
+    folder: str
+    """Where the one who asks works."""
+    environment: Mapping[str, str]
+    kb: KnowledgeBase | None = None
+    """The knowledge base, opened; None where it cannot be."""
+    problem: KbError | None = None
+    """Why it cannot be opened."""
+    now: Callable[[], float] = time.time
+    """Seconds since 1970."""
+
+
+class Check(NamedTuple):
+    """One thing to look at."""
+
+    name: str
+    look: Callable[[Place], Found]
+    remedy: Message
+    mend: Callable[[Place], None] | None = None
+    """What makes it good without taking a risk."""
+
+
+def opened(place: Place) -> KnowledgeBase:
+    """Return the opened knowledge base of *place*."""
+    assert place.kb is not None
+    return place.kb

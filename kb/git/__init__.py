@@ -1,0 +1,1 @@
+"""The git repository: the only home of git."""

@@ -1,0 +1,77 @@
+"""What a person waits for: history of a file, with GitPython. The hook path never comes here."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Iterator
+
+from kb.git.git_process import COMMANDS, Output, failure
+from kb.git.repository import Repository
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import git
+
+
+class Change(NamedTuple):
+    """One commit that touched a file."""
+
+    commit: str
+    time: str
+    """ISO 8601, with offset."""
+    author: str
+    subject: str
+    operation: str
+    """The `Kb-Op` trailer, or "" for a commit made by hand."""
+
+
+def changes_of(repository: Repository, path: str, limit: int = 1000) -> list[Change]:
+    """Return the commits that touched *path*, under whatever slug it had then, oldest first."""
+    if not repository.head().oid:
+        return []
+    with _opened(repository) as repo:
+        names = _names(repo, repository.full(path))
+        rows = repo.git.log("--format=%H%x00%cI%x00%an%x00%B%x01", f"-{limit}", "--", *names).split("\x01")
+        return [_change(*row.lstrip("\n").split("\0")) for row in reversed(rows[:-1])]
+
+
+def patches(repository: Repository, path: str, limit: int = 50) -> str:
+    """Return the log of *path* with its patches, newest first, as git prints it."""
+    with _opened(repository) as repo:
+        names = _names(repo, repository.full(path))
+        text: str = repo.git.log(*COMMANDS["log"], "-p", f"-{limit}", "--no-color", "--", *names)
+        return text
+
+
+@contextlib.contextmanager
+def _opened(repository: Repository) -> Iterator[git.Repo]:
+    """Lend *repository* as GitPython has it, with the environment all commands have; raise GitFailed."""
+    import git
+
+    try:
+        with git.Repo(repository.top, search_parent_directories=False) as repo:
+            repo.git.update_environment(**repository.guard.given(["log"]))
+            yield repo
+    except git.GitCommandError as error:
+        words = str(error.stderr).strip().removeprefix("stderr: '").removesuffix("'")
+        raise failure(["log"], Output(1, b"", words)) from None
+
+
+def _names(repo: git.Repo, path: str) -> list[str]:
+    """Return all names *path* has had.
+
+    git follows a new record to the one it resembles; only a name with the same folder and id is the same record.
+    """
+    before = repo.git.log("--follow", "--name-only", "--format=", "-z", "--", path).split("\0")
+    folder, _, file = path.rpartition("/")
+    record_id = file.partition("-")[0]
+    same = (name for name in before if name.startswith(f"{folder}/{record_id}-"))
+    return list(dict.fromkeys([path, *same]))
+
+
+def _change(commit: str, time: str, author: str, message: str) -> Change:
+    lines = message.splitlines()
+    trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
+    when = datetime.datetime.fromisoformat(time).isoformat()
+    return Change(commit, when, author, lines[0] if lines else "", trailers.get("Kb-Op", ""))

@@ -1,0 +1,108 @@
+"""The merge driver: how git in this clone learns to hand records to kb.
+
+Which files are records stands in `.gitattributes` and is committed; the command stands in the configuration of each
+clone. The command is a line for the shell that leaves nothing to luck: kb as it was when it was installed, else the
+one on PATH, and where neither works git's own merge of lines, so that never one side alone is taken for the result.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+
+from kb.files import content, remove_folder, write
+from kb.git.git_process import run, scrubbed
+from kb.git.repository import Repository
+from kb.records.kinds import FOLDERS
+from kb.startup.lazy_regex import regex
+
+NAME = "kb"
+PROGRAM = "kb"
+_DRIVER = f"merge.{NAME}.driver"
+_RULE = "{folder}/**/*.md merge=kb"
+RULES = tuple(_RULE.format(folder=folder) for folder in FOLDERS)
+"""What `content/.gitattributes` says of records: one line for the folder of every kind."""
+_PLACE = regex("%(.)")
+_SAMPLE = "content/{folder}/global/D001-sample.md"
+_LINE = (
+    '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '
+    "[ $code = 1 ] && grep -q '^<<<<<<< ' %A && exit 1; "
+    "git merge-file -q -L ours -L base -L theirs %A %O %B; text=$?; "
+    "[ $code = 126 ] || [ $code = 127 ] || exit 1; exit $text"
+)
+"""Conflicts of kb's have markers; exit 126 and 127 are the shell's for what cannot be run."""
+_RECORD = """---
+id: D001
+kind: decision
+title: Sample
+tags: [{tags}]
+---
+<!-- MACHINE_BLOCK_START -->
+<!-- MACHINE_BLOCK_END -->
+<!-- USER_BLOCK_START -->
+<!-- USER_BLOCK_END -->
+"""
+
+
+def install(repository: Repository) -> None:
+    """Tell git in this clone how to merge records."""
+    for key, value in ((f"merge.{NAME}.name", "records of kb"), (_DRIVER, own_line())):
+        if _setting(repository, key) != value:
+            repository.git("config", "--local", key, value)
+
+
+def own_line() -> str:
+    """Return the command that merges a file with the kb that belongs to the running Python, or the one on PATH."""
+    beside = os.path.join(os.path.dirname(sys.executable), PROGRAM)
+    return line(beside if os.path.exists(beside) else PROGRAM)
+
+
+def line(program: str) -> str:
+    """Return the command that merges a file with the kb at *program*."""
+    return f"kb={shlex.quote(program)}".replace("%", "%%") + _LINE
+
+
+def is_installed(repository: Repository) -> bool:
+    """Tell whether this clone has the command, for this very kb."""
+    return _setting(repository, _DRIVER) == own_line()
+
+
+def _setting(repository: Repository, key: str) -> str:
+    return repository.git("config", "--local", "--get", key, check=False).decode("utf-8", "replace").rstrip("\n")
+
+
+def attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
+    """Return what the attribute `merge` of a record in *folder* is: "kb", another driver, or "unspecified"."""
+    said = repository.git("check-attr", "-z", "merge", "--", repository.full(_SAMPLE.format(folder=folder)))
+    return said.decode("utf-8", "replace").split("\0")[2]
+
+
+def missing_rules(repository: Repository, attributes: bytes) -> list[str]:
+    """Return the rules that *attributes* lacks and for whose folders nothing else is said."""
+    said = {folder: _RULE.format(folder=folder) for folder in FOLDERS}
+    absent = {folder: rule for folder, rule in said.items() if rule.encode() not in attributes}
+    return [rule for folder, rule in absent.items() if attribute(repository, folder) == "unspecified"]
+
+
+def works(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """Tell whether the command merges as kb does: try it on two sides that git's own merge cannot join.
+
+    What is tried is this kb's own command, and never one that somebody else has put into the configuration.
+    """
+    folder = os.path.join(repository.private, f"driver-{os.getpid()}")
+    names = {mark: os.path.join(folder, mark) for mark in "OAB"}
+    given = {
+        **{mark: shlex.quote(path) for mark, path in names.items()},
+        "P": _SAMPLE.format(folder=FOLDERS[0]),
+        "%": "%",
+    }
+    try:
+        for mark, tags in zip("OAB", ("a", "a, b", "a, c"), strict=True):
+            write(names[mark], _RECORD.format(tags=tags).encode())
+        command = _PLACE.sub(lambda match: given[match.group(1)], own_line())
+        output = run(["sh", "-c", command], scrubbed(environment))
+        return output.code == 0 and content(names["A"]) == _RECORD.format(tags="a, b, c").encode()
+    finally:
+        remove_folder(folder)

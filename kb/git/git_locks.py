@@ -1,0 +1,90 @@
+"""Locks of git's that are held or left over, and which git processes work in a repository."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+
+from kb.errors import Busy
+from kb.files import STALE
+from kb.git.git_process import place_of_command
+from kb.i18n import msg
+
+_PROCESSES = "/proc"
+_REWRITING = frozenset({"merge", "rebase", "stash", "am", "cherry-pick", "revert"})
+"""Not `commit` and `pull`: they may wait for an editor or for the network, and `pull` runs one of these."""
+
+
+def lock_held(path: str) -> Busy:
+    """Return the trouble that the lock *path* is there, with what to do about it.
+
+    git writes no process number into its locks. One that is older than a minute is taken for one of a process that
+    died; `kb doctor --fix` makes sure that no git process works there before it takes it away.
+    """
+    try:
+        age = abs(time.time() - os.stat(path).st_mtime)
+    except OSError:
+        age = 0.0
+    if age < STALE:
+        return Busy(
+            msg("another git process holds {path}", path=path),
+            hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
+        )
+    return Busy(
+        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path,
+            n=int(age // 60)),
+        hint=msg("take it away: kb doctor --fix"),
+    )  # fmt: skip
+
+
+def git_may_run(*folders: str) -> bool:
+    """Return whether a git process works in *folders*, or might where the system does not say."""
+    if not os.path.exists(f"{_PROCESSES}/self/comm"):
+        return True
+    try:
+        return any(True for _ in _git_processes(*folders))
+    except OSError:
+        return True
+
+
+def rewriting_commands(*folders: str) -> list[str]:
+    """Return the git commands at work in *folders* that put a person's uncommitted work away and bring it back.
+
+    Between their steps nobody holds a lock, and a step that meets one fails. Empty where the system does not say.
+    """
+    found = []
+    with contextlib.suppress(OSError):
+        for pid in _git_processes(*folders):
+            with (
+                contextlib.suppress(OSError),
+                open(f"{_PROCESSES}/{pid}/cmdline", encoding="utf-8", errors="replace") as file,
+            ):
+                words = file.read().split("\0")
+                at = place_of_command(words, 1)
+                found += [word for word in words[at : at + 1] if word in _REWRITING]
+    return found
+
+
+def _git_processes(*folders: str) -> Iterator[str]:
+    """Yield the numbers of the git processes that work in *folders*; raise OSError where one does not say where."""
+    places = tuple(os.path.realpath(folder) for folder in folders)
+    for pid in filter(str.isdigit, os.listdir(_PROCESSES)):
+        try:
+            if not _beginning(f"{_PROCESSES}/{pid}/comm").startswith(b"git"):
+                continue
+            at = os.readlink(f"{_PROCESSES}/{pid}/cwd")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if any(at == folder or at.startswith(folder + os.sep) for folder in places):
+            yield pid
+
+
+def _beginning(path: str) -> bytes:
+    """Return the first bytes of a file; there are hundreds, and a file object for each takes three times as long."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(file, 16)
+    finally:
+        os.close(file)

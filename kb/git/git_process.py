@@ -1,0 +1,259 @@
+"""Run git: list arguments, bytes, a scrubbed environment, no shell, and no program that a repository names.
+
+Hooks, monitors, filters, drivers, signers: a repository can name programs in many places. Those of the user's own
+configuration git runs as ever; `SETTINGS` and `COMMANDS` keep it from the others, `kb.git.untrusted_config` does where
+only the user's configuration can say what is to be run instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from kb.errors import Busy, GitFailed
+from kb.i18n import msg
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+
+_SCRUBBED = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG_PARAMETERS",
+    "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_QUARANTINE_PATH", "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+)  # fmt: skip
+SETTINGS = (
+    ("core.hooksPath", os.devnull), ("core.fsmonitor", "false"), ("log.showSignature", "false"),
+    ("protocol.ext.allow", "never"), ("safe.bareRepository", "explicit"), ("gc.auto", "0"),
+    ("maintenance.auto", "false"), ("core.safecrlf", "false"), ("i18n.logOutputEncoding", "UTF-8"),
+    ("log.showRoot", "true"), ("log.follow", "false"), ("grep.patternType", "basic"), ("trailer.separators", ":"),
+    ("index.sparse", "false"),
+)  # fmt: skip
+"""What git is told whatever is configured: first what keeps it from running programs, then how it is to answer.
+
+`index.sparse`: `update-index` leaves in a sparse index the names of trees that it has not stored.
+"""
+_SHOWING = ("--no-ext-diff", "--no-textconv", "--submodule=short")
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "diff": _SHOWING,
+    "log": _SHOWING,
+    "grep": ("--no-textconv",),
+    "fetch": ("--upload-pack=git-upload-pack",),
+    "push": ("--receive-pack=git-receive-pack", "--recurse-submodules=no"),
+    **dict.fromkeys((
+        "cat-file", "check-attr", "commit-tree", "config", "diff-files", "diff-index", "diff-tree", "for-each-ref",
+        "hash-object", "init", "ls-files", "ls-tree", "merge-base", "merge-file", "merge-tree", "read-tree",
+        "rev-parse", "symbolic-ref", "update-index", "update-ref", "var",
+    ), ()),
+}  # fmt: skip
+"""Every command of git's that kb runs, with the options that keep it from running more; docs/git.md explains them."""
+_WRITTEN_OUT = ("-c", "core.fsync=objects", "-c", "core.fsyncMethod=writeout-only")
+HARDENED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("hash-object", "commit-tree", "merge-tree"), _WRITTEN_OUT),
+    "fetch": ("-c", "core.fsync=objects"),
+    "update-ref": ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync"),
+}
+"""What lets a write survive a loss of power: objects are written out, and the one fsync of the ref that names them
+brings them all to the disk, as git's own `batch` does it."""
+_PASSING = (
+    "No space left", "Disk quota exceeded", "File too large", "Read-only file system", "Permission denied",
+    "index.lock", "Unable to create",
+)  # fmt: skip
+"""What git says about troubles that pass."""
+_LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
+"""What git says of a lock that it cannot take."""
+
+
+_WAYS_OUT = {
+    "dubious ownership": msg("git config --global --add safe.directory PATH, if you trust its owner"),
+    "not a git repository": msg("make git status work there"),
+    "cannot use bare repository": msg("make git status work there"),
+    "clean filter": msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
+    "unknown repository extension": msg("install a newer git: the repository was made by one"),
+    "transport 'ext' not": msg("kb takes no address that is a command: git remote set-url origin URL"),
+    "from promisor remote": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
+    "transport '": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
+    "Could not read from remote": msg("see whether this works: git fetch"),
+    "remote rejected": msg("ask who runs the remote, or push to one that takes it: kb review request --remote NAME"),
+    "failed to sign": msg("kb signs as your own settings say: git config --global gpg.program COMMAND"),
+}
+"""What git says about troubles that do not pass, and what helps."""
+
+
+class Output(NamedTuple):
+    """How a command ended and what it said."""
+
+    code: int
+    out: bytes
+    error: str
+
+
+def scrubbed(environment: Mapping[str, str], **more: str) -> dict[str, str]:
+    """Return *environment* without what an outer git command set, plus `SETTINGS` and *more*.
+
+    Messages come untranslated.
+    """
+    kept = {key: value for key, value in environment.items() if key not in _SCRUBBED}
+    own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1",
+           "GIT_PROXY_COMMAND": kept.get("GIT_PROXY_COMMAND", "")}  # fmt: skip
+    return told({**kept, **own, **more}, SETTINGS)
+
+
+def told(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return *environment* with *settings* for git, which go before all that is configured or was told earlier."""
+    count = environment.get("GIT_CONFIG_COUNT", "")
+    at = int(count) if count.isdecimal() else 0
+    more = dict(environment)
+    for key, value in settings:
+        more[f"GIT_CONFIG_KEY_{at}"], more[f"GIT_CONFIG_VALUE_{at}"] = key, value
+        at += 1
+    more["GIT_CONFIG_COUNT"] = str(at)
+    return more
+
+
+def guarded(arguments: Sequence[str]) -> list[str]:
+    """Return the call of git *arguments* with the options that `HARDENED` and `COMMANDS` have for its command."""
+    at = place_of_command(arguments, 1)
+    if at == len(arguments):
+        return list(arguments)
+    command = arguments[at]
+    return [*arguments[:at], *HARDENED.get(command, ()), command, *COMMANDS.get(command, ()), *arguments[at + 1 :]]
+
+
+def place_of_command(arguments: Sequence[str], start: int = 0) -> int:
+    """Return where in a call the command stands, behind the options of git itself from *start* on."""
+    while start < len(arguments) and arguments[start].startswith("-"):
+        start += 2 if arguments[start] in ("-C", "-c") else 1
+    return start
+
+
+class Started:
+    """A command that runs while its caller does something else.
+
+    `posix_spawn` on files in memory where the system has both: no pipes to dead-lock on, and a hook saves the
+    5 ms that importing `subprocess` costs.
+    """
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None = b"") -> None:
+        """Start a command found on PATH; with *stdin* None it waits for what `told` hands it, or for its end."""
+        arguments = guarded(arguments) if arguments[0] == "git" else arguments
+        self._call = (arguments, environment)
+        self._files: list[int] = []
+        self._pipe = -1
+        self._output: Output | None = None
+        if not hasattr(os, "memfd_create"):
+            self._output = _run_with_pipes(arguments, environment, stdin) if stdin is not None else None
+            return
+        try:
+            self._open(stdin)
+            actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
+            self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
+        except FileNotFoundError:
+            self._close()
+            raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
+        except BaseException:
+            self._close()
+            raise
+
+    def _open(self, stdin: bytes | None) -> None:
+        if stdin is None:
+            given, self._pipe = os.pipe()
+            self._files.append(given)
+        else:
+            self._files.append(os.memfd_create("in", os.MFD_CLOEXEC))
+            view = memoryview(stdin)
+            while view:
+                view = view[os.write(self._files[0], view) :]
+            os.lseek(self._files[0], 0, os.SEEK_SET)
+        self._files += [os.memfd_create(name, os.MFD_CLOEXEC) for name in ("out", "err")]
+
+    def told(self, stdin: bytes) -> Output:
+        """Hand a waiting command its input and return how it ended."""
+        if self._pipe < 0:
+            self._output = _run_with_pipes(*self._call, stdin)
+            return self._output
+        try:
+            view = memoryview(stdin)
+            while view:
+                view = view[os.write(self._pipe, view) :]
+        except BrokenPipeError:
+            pass  # it has ended already; its exit code tells why
+        return self.ended()
+
+    def ended(self) -> Output:
+        """Wait for the command and return how it ended."""
+        if self._output is None and not self._files:  # where a command cannot wait, none was started
+            return Output(0, b"", "")
+        if self._output is None:
+            self._hang_up()
+            try:
+                _, status = os.waitpid(self._pid, 0)
+                error = _content(self._files[2]).decode("utf-8", "replace")
+                self._output = Output(os.waitstatus_to_exitcode(status), _content(self._files[1]), error)
+            finally:
+                self._close()
+        return self._output
+
+    def _hang_up(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+
+    def _close(self) -> None:
+        self._hang_up()
+        for file in self._files:
+            os.close(file)
+        self._files = []
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> Output:
+    """Run a command found on PATH and return how it ended."""
+    return Started(arguments, environment, stdin).ended()
+
+
+def _content(file: int) -> bytes:
+    size = os.fstat(file).st_size
+    os.lseek(file, 0, os.SEEK_SET)
+    parts = []
+    while size > 0:
+        part = os.read(file, size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _run_with_pipes(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes) -> Output:
+    import subprocess
+
+    try:
+        done = subprocess.run(list(arguments), env=dict(environment), input=stdin, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise GitFailed(msg("git is not installed"), hint=msg("install git and try again")) from None
+    return Output(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+
+def could_not_look(output: Output) -> bool:
+    """Return whether a command whose exit code is its answer, 0 or 1, has none.
+
+    Git also exits with 1, or with 0 and nothing found, where it could not read an object on its way, and prints that.
+    """
+    is_no = output.code == 1 or (not output.code and not output.out)
+    has_errors = any(line.startswith(("error: ", "fatal: ")) for line in output.error.splitlines())
+    return output.code not in (0, 1) or (is_no and has_errors)
+
+
+def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
+    """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
+    lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
+    words = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[0])
+    theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
+    text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
+    if lock := _LOCK.search(output.error):
+        from kb.git.git_locks import lock_held
+
+        return lock_held(lock[1])
+    if any(sign in output.error for sign in _PASSING):
+        return Busy(msg("git {command} failed: {problem}", command=arguments[0], problem=text))
+    hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")
+    return GitFailed(msg("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)

@@ -1,0 +1,128 @@
+"""What reaches another repository: fetch and push, never by force, and what the other side answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.git.git_process import Output, failure
+from kb.git.repository import Repository
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+
+SENT, CURRENT, RACED, REFUSED = "sent", "current", "raced", "refused"
+"""What became of a ref at the remote: it moved; it stood there; somebody else was faster; it may not be moved."""
+
+_PATIENT = ("-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=30")
+"""A connection over which nothing comes for so many seconds is no connection."""
+_FETCH = (
+    "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+    "--no-auto-maintenance",
+)  # fmt: skip
+_OFFLINE = (
+    "Could not resolve host", "Failed to connect", "Couldn't connect", "Connection refused", "Connection timed out",
+    "Connection reset", "Network is unreachable", "No route to host", "Operation timed out", "Operation too slow",
+    "Temporary failure in name resolution", "Could not resolve proxy", "Empty reply from server",
+)  # fmt: skip
+"""What git and ssh say where there is no way to the remote at this moment."""
+_OTHERS_WERE_FASTER = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists")
+
+
+IS_URL = regex(r"remote\..*\.url")
+"""What the key of a setting looks like that says where a remote is."""
+
+
+class Unreachable(Exception):
+    """There is no way to the remote at this moment."""
+
+
+class Wish(NamedTuple):
+    """A ref of the remote that is to be moved."""
+
+    ref: str
+    new: str
+    """The commit it is to stand at; "" for a ref that is to go."""
+    old: str = ""
+    """For a ref that is to go: where it has to stand."""
+
+
+class Answer(NamedTuple):
+    """What became of a wish."""
+
+    ref: str
+    outcome: str
+    reason: str = ""
+    """In the words of the remote."""
+
+
+def settings(repository: Repository) -> dict[str, str]:
+    """Return what is configured of remotes and of the branches that follow them; of several values the first."""
+    pattern = r"^(remote\..*\.url|branch\..*\.(remote|merge))$"
+    out = repository.git("config", "-z", "--get-regexp", pattern, check=False).decode("utf-8", "replace")
+    found: dict[str, str] = {}
+    for row in out.split("\0"):
+        key, _, value = row.partition("\n")
+        found.setdefault(key, value)
+    return found
+
+
+def fetch(repository: Repository, remote: str, refspec: str, more: Sequence[str]) -> bool:
+    """Fetch *refspec* and what the patterns *more* name, of which what the remote has no more is forgotten.
+
+    Return False where the remote has nothing by *refspec*. Raise Unreachable, or GitFailed for every other trouble.
+    """
+    output = repository.output([*_PATIENT, *_FETCH, "--", remote, refspec, *more])
+    is_there = "couldn't find remote ref" not in output.error
+    if not is_there:
+        output = repository.output([*_PATIENT, *_FETCH, "--", remote, *more])
+    _refuse_failed("fetch", output)
+    return is_there
+
+
+def push(repository: Repository, remote: str, wishes: Sequence[Wish], options: Sequence[str] = ()) -> list[Answer]:
+    """Ask the remote to move refs forward, or away from where they stand, and return what became of each.
+
+    Raise Unreachable, or GitFailed where the remote does not listen at all.
+    """
+    if not wishes:
+        return []
+    leases = [f"--force-with-lease={wish.ref}:{wish.old}" for wish in wishes if not wish.new]
+    asked = [f"{wish.new}:{wish.ref}" for wish in wishes]
+    output = repository.output([*_PATIENT, "push", "--porcelain", *leases, *options, "--", remote, *asked])
+    answers = _answers(output)
+    if not answers:
+        _refuse_failed("push", output)
+    return [answers.get(wish.ref, Answer(wish.ref, REFUSED, _words(output))) for wish in wishes]
+
+
+def _refuse_failed(command: str, output: Output) -> None:
+    if output.code and any(sign in output.error for sign in _OFFLINE):
+        raise Unreachable(next(line for line in output.error.splitlines() if any(sign in line for sign in _OFFLINE)))
+    if output.code:
+        raise failure([command], output)
+
+
+def _answers(output: Output) -> dict[str, Answer]:
+    """Return what `git push --porcelain` says of each ref: `<flag>\\t<from>:<to>\\t<summary> (<reason>)`."""
+    found: dict[str, Answer] = {}
+    for line in output.out.decode("utf-8", "replace").splitlines():
+        flag, tab, rest = line.partition("\t")
+        if not tab or len(flag) != 1:
+            continue
+        pair, _, summary = rest.partition("\t")
+        ref = pair.rpartition(":")[2]
+        found[ref] = Answer(ref, *_outcome(flag, summary, output))
+    return found
+
+
+def _outcome(flag: str, summary: str, output: Output) -> tuple[str, str]:
+    if flag != "!":
+        return (CURRENT if flag == "=" else SENT), ""
+    if summary.startswith("[rejected]") or any(sign in summary for sign in _OTHERS_WERE_FASTER):
+        return RACED, summary
+    return REFUSED, _words(output) or summary
+
+
+def _words(output: Output) -> str:
+    """Return what the remote's own programs said."""
+    said = [line.removeprefix("remote:").strip() for line in output.error.splitlines() if line.startswith("remote:")]
+    return " ".join(filter(None, said))

@@ -1,0 +1,175 @@
+"""What git says of lines of history: where two parted, what each changed of the records, which branches are open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from kb.errors import BadRecord, GitFailed
+from kb.git.git_process import could_not_look, failure
+from kb.i18n import Message, msg
+from kb.records import record_file
+from kb.records.model import Record
+from kb.records.record_paths import CONTENT, REVIEWS, is_record
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+MOST_BRANCHES = 200
+"""Open branches that are looked at, the youngest ones: each costs a question to git."""
+
+_DIFF = ("diff", "-z", "--no-renames", "--no-relative", "--ignore-submodules=all")
+
+
+class Parted(NamedTuple):
+    """Two lines of history: HEAD and another."""
+
+    tip: str
+    """The commit at the end of the other."""
+    head: str
+    base: str
+    """The commit in which they parted."""
+    fork: str
+    """The commit in which the work began: before *base* where HEAD is the merge of both, as a host checks it out."""
+
+
+class Branch(NamedTuple):
+    """A branch with the commit it stands at."""
+
+    name: str
+    """Without `refs/heads/` or `refs/remotes/`."""
+    tip: str
+
+
+# -- two lines ------------------------------------------------------------------------------------
+
+
+def parted(kb: KnowledgeBase, revision: str) -> Parted:
+    """Return where HEAD and *revision* parted; raise GitFailed naming the next step where git cannot tell."""
+    head, tip = commit_of(kb, "HEAD"), commit_of(kb, revision)
+    if not head:
+        raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
+    if not tip:
+        said = msg("git does not know {revision} here", revision=revision)
+        raise GitFailed(said, hint=_missing(kb, msg("see which there are: git branch --all")))
+    base = common(kb, tip, head)
+    if not base:
+        said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
+        raise GitFailed(said, hint=_missing(kb, msg("name the branch that this one came from")))
+    return Parted(tip, head, base, _fork(kb, tip, base))
+
+
+def _fork(kb: KnowledgeBase, tip: str, base: str) -> str:
+    parents = [commit_of(kb, "HEAD^1"), commit_of(kb, "HEAD^2")]
+    work = next((parent for parent in parents if parent != base), "") if base in parents else ""
+    return (common(kb, tip, work) if work else "") or base
+
+
+def _missing(kb: KnowledgeBase, otherwise: Message) -> Message:
+    if os.path.exists(os.path.join(kb.repository.common_dir, "shallow")):
+        return msg("the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow")
+    return otherwise
+
+
+def commit_of(kb: KnowledgeBase, revision: str) -> str:
+    """Return the commit that *revision* names, or ""."""
+    return _word(kb, "rev-parse", "-q", "--verify", f"{revision}^{{commit}}")
+
+
+def common(kb: KnowledgeBase, one: str, other: str) -> str:
+    """Return the commit in which two commits parted, or ""; raise GitFailed where git could not look.
+
+    Taken for none, a base that could not be read would make one side's removals come back.
+    """
+    output = kb.repository.output(["merge-base", one, other])
+    if one and other and could_not_look(output):
+        raise failure(["merge-base"], output)
+    return "" if output.code else output.out.decode("utf-8", "replace").strip()
+
+
+def _word(kb: KnowledgeBase, *arguments: str) -> str:
+    output = kb.repository.output(arguments)
+    return "" if output.code else output.out.decode("utf-8", "replace").strip()
+
+
+def merge_sides(kb: KnowledgeBase) -> tuple[str, str] | None:
+    """Return both sides of the merge that is going on, or of the one that HEAD is; None for neither."""
+    going_on = commit_of(kb, "MERGE_HEAD")
+    if going_on:
+        return commit_of(kb, "HEAD"), going_on
+    theirs = commit_of(kb, "HEAD^2")
+    return (commit_of(kb, "HEAD^1"), theirs) if theirs else None
+
+
+# -- what changed ---------------------------------------------------------------------------------
+
+
+def changed(kb: KnowledgeBase, commit: str) -> set[str]:
+    """Return the record files that the checkout does not have as *commit* has them, those unknown to git included."""
+    content = kb.repository.full(CONTENT)
+    unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", content)
+    return _records(kb, kb.repository.git(*_DIFF, "--name-only", commit, "--", content) + unknown)
+
+
+def changed_between(kb: KnowledgeBase, one: str, other: str) -> set[str]:
+    """Return the record files in which two commits differ."""
+    return _records(kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", kb.repository.full(CONTENT)))
+
+
+def _records(kb: KnowledgeBase, names: bytes) -> set[str]:
+    return set(filter(is_record, map(kb.repository.own, os.fsdecode(names).split("\0"))))
+
+
+def own_changes(kb: KnowledgeBase, trunk: str, tip: str) -> set[str] | None:
+    """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
+    arguments = (*_DIFF, "--name-only", "--diff-filter=AM", f"{trunk}...{tip}", "--", kb.repository.full(CONTENT))
+    output = kb.repository.output(arguments)
+    return None if output.code else _records(kb, output.out)
+
+
+def records_at(kb: KnowledgeBase, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Record]:
+    """Return the record in each (commit, path) of *wanted* that can be read there."""
+    asked = sorted(wanted)
+    found: dict[tuple[str, str], Record] = {}
+    for (commit, path), data in zip(asked, kb.repository.blobs(asked), strict=True):
+        try:
+            if data is not None:
+                found[commit, path] = record_file.read(data, path)
+        except BadRecord:
+            continue
+    return found
+
+
+# -- branches -------------------------------------------------------------------------------------
+
+
+def open_branches(kb: KnowledgeBase, lines: Parted, revision: str) -> list[Branch]:
+    """Return the branches that may be merged too, the youngest first: open reviews, and what stands at the remote.
+
+    What is in HEAD or in the other line, and what the checked-out branch is pushed to, is left out.
+    """
+    remote = _remote(kb, revision)
+    own = _pushed_to(kb, remote)
+    merged = [f"--no-merged={commit}" for commit in (lines.head, lines.tip)]
+    form = "--format=%(refname)%00%(objectname)%00%(symref)"
+    where = (REVIEWS.rstrip("/"), f"refs/remotes/{remote}")
+    rows = kb.repository.git("for-each-ref", "--sort=-committerdate", form, *merged, *where).decode("utf-8", "replace")
+    found: dict[str, Branch] = {}
+    for ref, tip, target in (row.split("\0") for row in rows.splitlines()):
+        name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+        if not target and ref not in own and (tip not in found or ref.startswith(REVIEWS)):
+            found[tip] = Branch(name, tip)
+    return list(found.values())
+
+
+def _remote(kb: KnowledgeBase, revision: str) -> str:
+    ref = _word(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
+    return ref.split("/")[2] if ref.startswith("refs/remotes/") else "origin"
+
+
+def _pushed_to(kb: KnowledgeBase, remote: str) -> Sequence[str]:
+    """Return the remote-tracking branches of the one that is checked out."""
+    ref = kb.repository.head().ref
+    upstream = _word(kb, "for-each-ref", "--format=%(upstream)", ref) if ref else ""
+    return (upstream, f"refs/remotes/{remote}/{ref.removeprefix('refs/heads/')}") if ref else ()

@@ -1,0 +1,1 @@
+"""The guard: may this tool call proceed, and what did it change?"""

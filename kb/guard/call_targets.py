@@ -1,0 +1,215 @@
+"""Where a path of a tool call leads, however it is spelled, and whose what stands there is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from kb.git.git_dir import enclosing
+from kb.guard.file_access import Place
+from kb.guard.shell import UNKNOWN
+from kb.records.kinds import KINDS
+from kb.records.record_paths import CONTENT
+from kb.startup.lazy_regex import IGNORECASE, regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+BANK = "memory-bank"
+_MOST = 2000
+"""Paths that one word of a call may stand for, at most."""
+_TELLING = regex(r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", IGNORECASE)
+_BRACES = regex(r"\{([^{},]*+,[^{}]*+)\}")
+_LINKED = 20_000
+"""Files among which the other name of a file with two names is looked for."""
+
+
+class Grounds(NamedTuple):
+    """The folders that matter to one call; all are real."""
+
+    root: str
+    folder: str
+    """Where the call is made."""
+    project: str
+    """The top of the project around it."""
+    bank: str
+    """The memory bank of the project, or of the knowledge base; "" for none."""
+    home: str = ""
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """The folders only kb writes, each with what is in them."""
+        content = os.path.join(self.root, CONTENT)
+        records = dict.fromkeys(kind.folder for kind in KINDS)
+        found = [(os.path.join(content, name), "record") for name in records]
+        found += [(os.path.join(content, "sessions"), "session"), (os.path.join(self.root, ".kb"), "state")]
+        return [*found, *([(self.bank, "bank")] if self.bank else [])]
+
+    @property
+    def memory(self) -> list[str]:
+        """The folders whose reading is reading the memory."""
+        return [os.path.join(self.root, CONTENT), *([self.bank] if self.bank else [])]
+
+
+def grounds(kb: KnowledgeBase, folder: str) -> Grounds:
+    """Return the folders that matter to a call in *folder*."""
+    here = os.path.realpath(folder or kb.root)
+    found = enclosing(here)
+    project = found[0] if found else here
+    banks = [os.path.join(place, BANK) for place in dict.fromkeys((here, project, kb.root))]
+    bank = next((os.path.realpath(place) for place in banks if os.path.isdir(place)), "")
+    return Grounds(kb.root, here, project, bank, kb.environment.get("HOME", ""))
+
+
+def real_path(path: str) -> str:
+    """Return where *path* leads; the path itself where that may not be asked, as in another user's `/proc/1/cwd`."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.abspath(path.replace("\0", ""))
+
+
+def meant(place: Place, ground: Grounds) -> list[str]:
+    """Return the paths that *place* stands for, absolute, links not yet followed; none where that is not known."""
+    found = []
+    for path in _unbraced(place.path):
+        whole = _absolute(path, place.folder, ground)
+        if UNKNOWN in whole or not _can_be(whole):
+            continue
+        if place.brought and os.path.isdir(whole):
+            whole = os.path.join(whole, place.brought)
+        is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
+        found += _globbed(whole, ground) if is_pattern else [whole]
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _absolute(path: str, folder: str, ground: Grounds) -> str:
+    spelled = [_home(folder, ground), _home(path, ground)]
+    return os.path.join(ground.folder, *spelled).replace("\\", "/") if path else ground.folder
+
+
+def _can_be(path: str) -> bool:
+    """Tell whether *path* can name a file: half a character cannot be written."""
+    try:
+        return bool(os.fsencode(path))
+    except UnicodeEncodeError:
+        return False
+
+
+def _home(path: str, ground: Grounds) -> str:
+    return ground.home + path[1:] if ground.home and (path == "~" or path.startswith("~/")) else path
+
+
+def _unbraced(path: str) -> list[str]:
+    """Return what the braces in *path* (`{a,b}`) stand for; the path itself where that is more than 64 paths."""
+    found = [path]
+    while any(_BRACES.search(one) for one in found):
+        longer = []
+        for one in found:
+            braces = _BRACES.search(one)
+            words = braces.group(1).split(",") if braces else [""]
+            longer += [one[: braces.start()] + word + one[braces.end() :] if braces else one for word in words]
+        if len(longer) > 64:
+            return [path]
+        found = longer
+    return found
+
+
+def _globbed(pattern: str, ground: Grounds) -> list[str]:
+    """Return what *pattern* stands for; a whole disk is not walked for it."""
+    from glob import iglob
+    from itertools import islice
+
+    near = (ground.project, ground.root, *filter(None, [ground.bank]))
+    is_near = "**" not in pattern or any(inside(_above(pattern), top) for top in near)
+    found = islice(iglob(pattern, recursive=True, include_hidden=True), _MOST) if is_near else ()
+    return list(found) or [pattern]
+
+
+def _above(pattern: str) -> str:
+    """Return the folder below which the `**` in *pattern* looks."""
+    return pattern.partition("**")[0].rpartition("/")[0] or "/"
+
+
+def whose(path: str, ground: Grounds, *, whole: bool = False) -> str:
+    """Return whose the path is: record, session, state, bank, or "" for anybody's.
+
+    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
+    """
+    if "**" in path and not os.path.lexists(path):
+        path, whole = _above(path), False
+    folder, name = os.path.split(path.rstrip("/"))
+    itself = os.path.join(real_path(folder), name if name not in (".", "..") else "")
+    for real in {real_path(path), itself}:
+        for top, what in ground.kept:
+            below = whole and os.path.isdir(real) and inside(top, real)
+            if inside(real, top) or below:
+                return what
+        if BANK in real.casefold().split("/") and _has_bank(real):
+            return "bank"
+    return "record" if _other_name(path, ground) else ""
+
+
+def _has_bank(path: str) -> bool:
+    parts = path.split("/")
+    at = [part.casefold() for part in parts].index(BANK)
+    return os.path.isdir("/".join(parts[: at + 1]))
+
+
+def inside(path: str, top: str) -> bool:
+    """Tell whether *path* is *top* or stands below it, in whatever case or by whatever name of the same folder."""
+    if path == top or path.startswith(top + "/"):
+        return True
+    try:
+        wanted = os.stat(top)
+    except OSError:
+        return False
+    while path:
+        try:
+            if os.path.samestat(os.stat(path), wanted):
+                return True
+        except (OSError, ValueError):
+            pass
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+    return False
+
+
+def _other_name(path: str, ground: Grounds) -> bool:
+    """Tell whether *path* is another name (a hard link) of a record file."""
+    try:
+        own = os.stat(path)
+        if own.st_nlink < 2 or os.path.isdir(path):
+            return False
+    except (OSError, ValueError):
+        return False
+    seen = 0
+    for top, _ in ground.kept:
+        for folder, _, names in os.walk(top):
+            for name in names[: _LINKED - seen]:
+                seen += 1
+                try:
+                    if os.path.samestat(os.stat(os.path.join(folder, name)), own):
+                        return True
+                except OSError:
+                    continue
+    return False
+
+
+def is_telling(place: Place) -> bool:
+    """Tell whether what is known of a *place* that is not wholly known names where only kb writes."""
+    spelled = f"{place.folder}/{place.path}" if place.folder else place.path
+    return UNKNOWN in spelled and _TELLING.search(spelled) is not None
+
+
+def in_project(paths: Sequence[str], ground: Grounds) -> list[str]:
+    """Return those of *paths* that stand in the project, relative to its top; folders keep their slash."""
+    found = []
+    for path in paths:
+        real = real_path(path)
+        if inside(real, ground.project) and real != ground.project:
+            found.append(os.path.relpath(real, ground.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
+    return list(dict.fromkeys(found))

@@ -1,0 +1,287 @@
+"""What the programs that agents call do with the paths they are given, as far as it is plain.
+
+What a program does by options that few know, or by a script of its own, is looked at after the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, takewhile
+
+from kb.guard.file_access import REMOVED, RESTORED, Call, Place, patched, together
+from kb.guard.shell import MOST, UNKNOWN, Command, commands
+from kb.startup.lazy_regex import IGNORECASE, regex
+
+_DEEP = 6
+_MANY = 100
+"""Words of a command that `find` runs, and places where it looks, that are read."""
+_READERS = frozenset([
+    "cat", "head", "tail", "less", "more", "bat", "nl", "tac", "grep", "egrep", "fgrep", "rg", "ag", "ack", "awk",
+    "sed", "cut", "sort", "uniq", "diff", "jq", "yq", "strings", "view", "wc", "glow", "mdcat", "ls", "tree", "fd",
+])  # fmt: skip
+"""Programs that show what is in the files they are given."""
+_WRITERS = frozenset([
+    "truncate", "touch", "tee", "sponge", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "set-content",
+    "add-content", "clear-content", "out-file", "new-item",
+])  # fmt: skip
+"""Programs that write every path they are given; those of PowerShell are among them."""
+_REMOVERS = frozenset(["rm", "rmdir", "unlink", "shred", "trash", "remove-item"])
+"""Programs that take away every path they are given."""
+_MOVERS = frozenset(["mv", "move-item", "rename-item"])
+_COPIERS = frozenset(["cp", "ln", "rsync", "copy-item"])
+"""Programs that write the last path they are given."""
+_PATCHERS = frozenset(["patch", "apply_patch", "applypatch"])
+_SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish"])
+_INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript)[\d.]*$")
+_AGENTS = frozenset(["claude", "codex", "gemini", "cursor-agent", "copilot", "opencode"])
+_TERMINALS = frozenset(["expect", "script", "unbuffer"])
+"""Programs that give the command they run a terminal of its own."""
+_WRAPPERS = frozenset([
+    "sudo", "doas", "env", "nice", "time", "stdbuf", "timeout", "eval", "xargs", "parallel", "watch", "unbuffer",
+    "script", "uv", "uvx", "pipx", "poetry", "pdm", "hatch", "pipenv", "npx",
+])  # fmt: skip
+"""Programs that run another one."""
+_KNOWN = (_READERS | _WRITERS | _REMOVERS | _MOVERS | _COPIERS | _PATCHERS | _SHELLS | _AGENTS | _WRAPPERS
+          | {"git", "find", "kb", "kb-hook"})  # fmt: skip
+_IN_PLACE = regex(r"--in-place|-[a-zE0]{0,3}i")
+_OPENED = regex(r"\bopen\(\s*f?['\"]([^'\"\n]{1,300})['\"]\s*,\s*(?:mode=)?['\"][wax]")
+"""What a program in Python writes by a name that stands in it."""
+_WORD = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
+_BY_HAND = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hooks\b|kb\.hooks\s+import")
+"""What in a program sends kb an event by hand."""
+_BY_CODE = (regex(r"\bkb\.(?:cli|capture|knowledge_base)\b"), regex(r"\bproposals?\b"), regex(r"\b(?:confirm|reject)"))
+_BY_KB = regex(
+    r"\bkb\W{1,6}(?:-\S{1,40}\W{1,6})?(proposal|review|inbox)\W{1,6}(?:-\S{1,40}\W{1,6})?(?:confirm|accept|reject|promote)\b"
+)
+"""What in a program says a person's word by the command line of kb."""
+_OVERRULING = ("edit", "rm", "status", "supersede", "write")
+"""The commands of kb that take a record out of force where `--yes` says that a person has decided so, or somebody types
+them at a terminal; else they open a review."""
+_TYPED = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING)})\b")
+"""What in such a terminal passes for typed by a person."""
+_ASKING = frozenset([
+    "show", "search", "list", "hint", "context", "history", "refs", "log", "review", "anchors", "锚点", "load", "加载",
+    "spawn",
+])  # fmt: skip
+"""The commands of kb that show records."""
+_DECIDING = {"inbox": ("promote",), "review": ("accept", "reject")}
+"""The commands of kb that let something through which kb has kept back."""
+_VALUED = frozenset(["--kb", "--why", "--scope", "--by", "--code", "--lang"])
+_SHOWING = frozenset(["list", "show", "add", "--help", "-h", "--json"])
+_REVIEW = "kb/review/"
+_DECIDING_GIT = ("merge", "cherry-pick", "rebase", "pull", "update-ref")
+_GIT_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
+_QUIET = frozenset(["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-"])
+
+
+def ran(words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text: bool = False, depth: int = 0) -> Call:
+    """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
+    if not as_text:
+        return _of(Command(tuple(words), folder), known, depth)
+    return together([_of(one._replace(folder=_in(folder, one.folder)), known, depth)
+                     for one in commands(words[0], known)])  # fmt: skip
+
+
+def _in(folder: str, inner: str) -> str:
+    return inner if not folder or inner.startswith(("/", "~")) else f"{folder}/{inner}" if inner else folder
+
+
+def _of(command: Command, known: Mapping[str, str], depth: int) -> Call:
+    """Return what one simple command touches."""
+    name = command.words[0].rpartition("/")[2].lower() if command.words else ""
+    if name == "[[":
+        return Call()
+    sent = Call(_at(command, command.reads), _at(command, command.writes))
+    return together([sent, _done(name, command, known, depth)]) if name and depth <= _DEEP else sent
+
+
+def _at(command: Command, paths: Sequence[str], *, whole: bool = False, back: str = "") -> tuple[Place, ...]:
+    return tuple(Place(path, command.folder, whole, "", back) for path in paths if path and path not in _QUIET)
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    return [word for word in words if not word.startswith("-")]
+
+
+def _done(name: str, command: Command, known: Mapping[str, str], depth: int) -> Call:
+    """Return what the program *name* does in *command*."""
+    words = command.words[1:]
+    is_in_place = name in ("sed", "gsed", "perl", "ruby") and any(map(_IN_PLACE.match, words))
+    if name in _WRAPPERS:
+        return _wrapped(name, command, known, depth)
+    if name in _SHELLS:
+        return _in_a_shell(command, known, depth)
+    if name == "git":
+        return _of_git(command)
+    if name == "find":
+        return _found(command)
+    if name in _PATCHERS:
+        return _patched(command)
+    if name == "kb-hook":
+        is_told = words and words[0] != "write" and not words[0].startswith("-")
+        return Call(forges=" ".join(command.words).replace(UNKNOWN, "…")) if is_told else Call()
+    if name == "kb" or words[:2] == ("-m", "kb"):
+        return _of_kb(words[2:] if words[:1] == ("-m",) else words)
+    if not is_in_place and (_INTERPRETERS.match(name) or name in _AGENTS or name == "expect"):
+        return _programmed(name, command)
+    if name in _WRITERS or is_in_place:
+        return Call(writes=_at(command, _edited(words) if is_in_place else _plain(words)))
+    if name in _REMOVERS:
+        return Call(writes=_at(command, _plain(words), whole=True, back=REMOVED if name == "rm" else ""))
+    if name in _COPIERS or name in _MOVERS:
+        return _copied(command, moves=name in _MOVERS)
+    return Call(_at(command, _plain(words))) if name in _READERS else Call()
+
+
+# -- programs that run others ------------------------------------------------------------------------
+
+
+def _wrapped(name: str, command: Command, known: Mapping[str, str], depth: int) -> Call:
+    """Read the command that *name* is given to run: behind its options, and what may be a value of theirs."""
+    rest = list(command.words[1:])
+    if name == "eval":
+        return ran([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
+    if name in _TERMINALS and (said := _TYPED.search(" ".join(rest)[:MOST])):
+        return Call(decides=said.group())
+    if name == "script":
+        return _in_a_shell(command, known, depth)
+    is_fed = name in ("xargs", "parallel")
+    if is_fed:
+        rest += " ".join(_plain(command.before[1:])).replace("\\n", " ").split()
+    likely = [n for n, word in enumerate(rest) if not (word[:1] in "-0123456789" or "=" in word)][:3]
+    names = {n: rest[n].rpartition("/")[2] for n in likely}
+    at = next((n for n, one in names.items() if one in _KNOWN or _INTERPRETERS.match(one)), len(rest))
+    call = _of(command._replace(words=tuple(rest[at:]), reads=(), writes=()), known, depth + 1)
+    return call._replace(writes=_selected(call.writes)) if is_fed else call
+
+
+def _selected(places: Sequence[Place]) -> tuple[Place, ...]:
+    """Return *places* when a filter says what below them is meant: nothing is known of what stands there."""
+    return tuple(place._replace(whole=False) for place in places)
+
+
+def _in_a_shell(command: Command, known: Mapping[str, str], depth: int) -> Call:
+    words = command.words[1:]
+    texts = [after for word, after in pairwise(words) if word.startswith("-") and word.endswith("c")]
+    printed = " ".join(command.before[1:]) if command.before[:1] in (("echo",), ("printf",)) else ""
+    text = texts[0] if texts else command.given or printed
+    return ran([text], command.folder, known, as_text=True, depth=depth + 1) if text else Call()
+
+
+def _programmed(name: str, command: Command) -> Call:
+    """Return what in a program, or in the prompt of an agent, passes for a person's word, and the files it opens."""
+    text = "\n".join((*command.words[1:], command.given, *command.before))[:MOST]
+    if name in _AGENTS:
+        word = _WORD.search(text)
+        return Call(forges=word.group()) if word else Call()
+    if found := _BY_HAND.search(text):
+        return Call(forges=found.group())
+    if all(part.search(text) for part in _BY_CODE):
+        return Call(forges="kb proposal")
+    if said := _BY_KB.search(text):
+        return Call(forges=said.group()) if said.group(1) == "proposal" else Call(decides=said.group())
+    if name in _TERMINALS and (said := _TYPED.search(text)):
+        return Call(decides=said.group())
+    return Call(writes=_at(command, _OPENED.findall(text)))
+
+
+# -- programs that change files ----------------------------------------------------------------------
+
+
+def _edited(words: Sequence[str]) -> list[str]:
+    """Return the files that are edited in place: all but the script."""
+    is_script = [word in ("--expression", "--file") or (word[:1] == "-" != word[1:2] and word[-1] in "ef")
+                 for word in words]  # fmt: skip
+    files = [word for word, is_given in zip(words, [False, *is_script], strict=False)
+             if not (is_given or word.startswith("-"))]  # fmt: skip
+    return files if any(is_script) or any(word.startswith(("--expression", "--file")) for word in words) else files[1:]
+
+
+def _copied(command: Command, *, moves: bool) -> Call:
+    *sources, into = _plain(command.words[1:]) or [""]
+    names = [source.rstrip("/").rpartition("/")[2] for source in sources]
+    landed = tuple(Place(into, command.folder, brought=name) for name in names)
+    if moves:
+        return Call(writes=(*_at(command, sources, whole=True), *landed))
+    return Call(_at(command, sources), landed)
+
+
+def _patched(command: Command) -> Call:
+    """Return what `patch` or `apply_patch` writes: what the patch names, and the file named to it."""
+    words = command.words[1:]
+    named = [*patched("\n".join((command.given, *words))), *(word for word in _plain(words) if "\n" not in word)]
+    return Call(writes=_at(command, named), many=not named or bool(command.reads) or "-i" in words)
+
+
+def _found(command: Command) -> Call:
+    """Return what `find` touches: with -delete or -exec it writes some of what stands where it looks."""
+    words = command.words[1:]
+    places = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
+    at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
+    run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MANY]
+    run = tuple(takewhile(lambda word: word not in (";", "+"), run))
+    filled = [path for word in run for path in (places[:_MANY] if "{}" in word else [word])]
+    call = _of(Command(tuple(filled), command.folder), {}, _DEEP)
+    return Call((*_at(command, places), *call.reads), _selected(call.writes), many=bool(call.writes))
+
+
+# -- git and kb --------------------------------------------------------------------------------------
+
+
+def _of_git(command: Command) -> Call:
+    """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
+    words, folder = list(command.words[1:]), command.folder
+    while words and words[0].startswith("-"):
+        folder = _in(folder, words[1]) if words[0] == "-C" and len(words) > 1 else folder
+        words = words[2:] if words[0] in _GIT_VALUED else words[1:]
+    verb, rest = (words[0], words[1:]) if words else ("", [])
+    here, plain = command._replace(folder=folder), _plain(rest)
+    if decided := _decided(verb, rest):
+        return Call(decides=decided)
+    if verb in ("apply", "am"):
+        named = patched(command.given)
+        return Call(writes=_at(here, named), many=not named)
+    if verb == "clean":
+        return _cleaned(here, rest)
+    if verb in ("rm", "mv", "restore"):
+        is_staged = {"--staged", "-S", "--cached"} & set(rest) and not {"--worktree", "-W"} & set(rest)
+        back = RESTORED if verb == "restore" else ""
+        return Call() if is_staged else Call(writes=_at(here, plain, whole=not back, back=back))
+    if verb == "checkout":
+        named = rest[rest.index("--") + 1 :] if "--" in rest else [word for word in plain if "/" in word or "." in word]
+        return Call(writes=_at(here, named))
+    shown = [word.rpartition(":")[2] for word in plain]
+    return Call(_at(here, shown)) if verb in ("show", "diff", "grep", "blame", "log", "cat-file") else Call()
+
+
+def _decided(verb: str, words: Sequence[str]) -> str:
+    """Return a git command that accepts or rejects a review; "" for any other."""
+    named = [word for word in words if _REVIEW in word]
+    flags = {"-d", "-D", "--delete"} & set(words)
+    deletes = (verb == "branch" and (flags or {"-m", "-M", "--move", "-f", "--force"} & set(words))) or (
+        verb == "push" and (flags or any(word.startswith(":") for word in named))
+    )
+    return " ".join(["git", verb, *words]) if named and (deletes or verb in _DECIDING_GIT) else ""
+
+
+def _cleaned(command: Command, words: Sequence[str]) -> Call:
+    """Return what `git clean` takes away; with -x the ignored as well, and kb's state is ignored."""
+    flags = "".join(word[1:] for word in words if word[:1] == "-" != word[1:2])
+    if "n" in flags or "--dry-run" in words:
+        return Call()
+    takes_state = "x" in flags.lower() and not any(word.strip("/") == ".kb" for word in words)
+    named = [word for before, word in pairwise(("", *words)) if word[:1] != "-" and before not in ("-e", "--exclude")]
+    return Call(writes=_at(command, named or (["."] if takes_state else []), whole=takes_state))
+
+
+def _of_kb(words: Sequence[str]) -> Call:
+    """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
+    rest = [word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUED]
+    shown = " ".join(["kb", *words]).replace(UNKNOWN, "…")
+    if rest[:1] in (["proposal"], [UNKNOWN]):
+        return Call(asked=("proposal",)) if len(rest) < 2 or rest[1] in _SHOWING else Call(forges=shown)
+    if not rest:
+        return Call()
+    if set(_DECIDING.get(rest[0], ())) & set(rest[1:]) or (rest[0] in _OVERRULING and "--yes" in words):
+        return Call(decides=shown)
+    return Call(asked=(rest[0],)) if rest[0] in _ASKING else Call()

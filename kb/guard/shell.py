@@ -1,0 +1,187 @@
+"""Read a shell command: the simple commands in it, what they are given, and where their output goes.
+
+Not a shell, and not meant to become one: it finds what a person would see at a glance, through quotes, `cd` and
+variables. What is only known when it runs is `UNKNOWN`; what really changed is looked at after the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kb.startup.lazy_regex import DOTALL, regex
+from kb.startup.namedtuple import NamedTuple
+
+UNKNOWN = "\0"
+"""Stands in a word for what is only known when the command runs."""
+MOST = 100_000
+"""Characters that are read. What stands behind them is not told before a call; its files are compared after it."""
+_LONGEST = 8_000
+"""Characters of a word, and of the value of a variable: `A=$A$A` doubles with every turn."""
+_MANY = 2_000
+"""Simple commands that are looked at."""
+_DEEP = 8
+_ASSIGNED = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
+_KEYWORDS = frozenset(["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "fi", "done",
+                       "exec", "command", "builtin", "nohup", "setsid"])  # fmt: skip
+_EXPANDED = r"(?P<inside>\$\(|`%s)|(?P<variable>\$(?:\{[^}]{0,80}\}?|[A-Za-z_][A-Za-z0-9_]*|[@*#?!0-9-]))"
+_TOKEN = regex(
+    r"(?P<nothing>\\\n|\$(?=\")|(?<![^\s;&|()])#[^\n]*)|(?P<gap>[ \t\r]+|\d?[<>]&[\d-])|(?P<single>'[^']*'?)"
+    r"|(?P<spelled>\$'(?:[^'\\]|\\[\s\S])*'?)"
+    r"|(?P<double>\")|(?P<here>\d?<<-?[ \t]*[\\'\"]?(?P<mark>[\w.-]+)['\"]?)|" + _EXPANDED % r"|[<>]\("
+    + r"|(?P<into>(?:\d|&)?>[>|&]?)|(?P<given>\d?<<<)|(?P<source>\d?<>?)|(?P<end>&&|\|\||;;|\|&|[;\n&|()])"
+    r"|(?P<escaped>\\[\s\S]?)|(?P<run>[^\s\d'\"\\$`<>|&;()#]+|[\s\S])"
+)  # fmt: skip
+_QUOTED = regex(_EXPANDED % "" + r"|(?P<escaped>\\[\"\\$`\n])|(?P<run>[^\"\\$`]+|[\s\S])")
+_BRACKET = regex(r"\\[\s\S]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|[()`]")
+
+
+class Command(NamedTuple):
+    """One simple command."""
+
+    words: tuple[str, ...]
+    folder: str = ""
+    """Where it runs, as `cd` before it said; "" for where the call runs."""
+    writes: tuple[str, ...] = ()
+    """Files that its output is sent to."""
+    reads: tuple[str, ...] = ()
+    """Files that its input comes from."""
+    given: str = ""
+    """Text that it is given on its input."""
+    before: tuple[str, ...] = ()
+    """The words of the command whose output it is given."""
+
+
+def commands(text: str, known: Mapping[str, str] | None = None) -> list[Command]:
+    """Return the simple commands in *text*; *known* are variables and their values."""
+    return _Reader(dict(known or {}), "", 0).read(text[:MOST])
+
+
+class _Reader:
+    """Reads one text; what stands in `$(…)` is read by another with the same variables."""
+
+    def __init__(self, known: dict[str, str], folder: str, depth: int) -> None:
+        self.known, self.folder, self.depth = known, folder, depth
+        self.found: list[Command] = []
+        self.word: str | None = None
+        self.heres: list[str] = []
+        self.before: tuple[str, ...] = ()
+        self.outside: list[str] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.words: list[str] = []
+        self.files: dict[str, list[str]] = {"into": [], "source": [], "given": []}
+        self.target = ""
+
+    def read(self, text: str) -> list[Command]:
+        """Return the simple commands in *text*."""
+        at = 0
+        while at < len(text) and len(self.found) < _MANY:
+            found = _TOKEN.match(text, at)
+            assert found
+            kind, token, at = found.lastgroup or "", found.group(), found.end()
+            if kind in ("gap", "here", *self.files):
+                self._close()
+            if kind == "here":
+                self.heres.append(found["mark"])
+            elif kind in self.files:
+                self.target = kind
+            elif kind == "single":
+                self._add(token[1:].removesuffix("'"))
+            elif kind == "spelled":
+                self._add(token[2:].removesuffix("'").replace("\\n", "\n"))
+            elif kind == "double":
+                at = self._quoted(text, at)
+            elif kind == "end":
+                self._end(token)
+                at = self._behind(text, at) if token == "\n" else at
+            else:
+                at = self._take(kind, token, text, at)
+        self._end("")
+        return self.found
+
+    def _take(self, kind: str, token: str, text: str, at: int) -> int:
+        """Take what means the same within quotes and without, and return where the next thing stands."""
+        if kind == "run":
+            self._add(token)
+        elif kind == "escaped":
+            self._add(token[1:].replace("\n", ""))
+        elif kind == "variable":
+            self._add(self.known.get(token.strip("${}"), UNKNOWN))
+        elif kind == "inside":
+            end = _closing(text, at, "`" if token == "`" else ")")
+            self._add(UNKNOWN)
+            if self.depth < _DEEP:
+                self.found += _Reader(dict(self.known), self.folder, self.depth + 1).read(text[at:end])
+            return end + 1
+        return at
+
+    def _quoted(self, text: str, at: int) -> int:
+        self._add("")
+        while at < len(text) and text[at] != '"':
+            found = _QUOTED.match(text, at)
+            assert found
+            at = self._take(found.lastgroup or "", found.group(), text, found.end())
+        return at + 1
+
+    def _add(self, piece: str) -> None:
+        word = self.word or ""
+        self.word = word + piece[: _LONGEST - len(word)]
+
+    def _close(self) -> None:
+        """End the word that is being read."""
+        if self.word is None:
+            return
+        word, self.word = self.word, None
+        if self.target:
+            self.files[self.target].append(word)
+        elif not self.words and (assigned := _ASSIGNED.fullmatch(word)):
+            self.known[assigned.group(1)] = assigned.group(2)
+        elif self.words or word not in _KEYWORDS:
+            self.words.append(word)
+        self.target = ""
+
+    def _end(self, mark: str) -> None:
+        """End the command that is being read, by *mark*."""
+        self._close()
+        words, files = tuple(self.words), self.files
+        if words or files["into"] or files["source"]:
+            self.found.append(Command(words, self.folder, tuple(files["into"]), tuple(files["source"]),
+                                      "\n".join(files["given"]), self.before))  # fmt: skip
+        if words[:1] in (("cd",), ("pushd",)):
+            named = [word for word in words[1:] if not word.startswith("-")]
+            path = named[0] if named else self.known.get("HOME", UNKNOWN)
+            is_whole = path.startswith(("/", "~", UNKNOWN)) or not self.folder
+            self.folder = path if is_whole else f"{self.folder}/{path}"
+        if mark == "(":
+            self.outside.append(self.folder)
+        elif mark == ")" and self.outside:
+            self.folder = self.outside.pop()
+        self.before = (*self.before, *words) if mark in ("|", "|&") else () if words else self.before
+        self._clear()
+
+    def _behind(self, text: str, at: int) -> int:
+        """Take the here-documents that begin at *at*, and return what stands behind them."""
+        for mark in self.heres:
+            rows = []
+            while at < len(text):
+                end = text.find("\n", at)
+                row, at = (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
+                if row.strip() == mark:
+                    break
+                rows.append(row)
+            if self.found:
+                self.found[-1] = self.found[-1]._replace(given="\n".join(rows))
+        self.heres = []
+        return at
+
+
+def _closing(text: str, at: int, mark: str) -> int:
+    """Return where the bracket or backtick *mark* closes what is open at *at*; the end of *text* where it does not."""
+    depth = 0
+    for found in _BRACKET.finditer(text, at):
+        sign = found.group()
+        if sign == mark and (mark == "`" or not depth):
+            return found.start()
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+    return len(text)

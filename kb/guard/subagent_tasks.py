@@ -1,0 +1,88 @@
+"""Remember what sub-agents are asked for, so that each is told what belongs to its own task and never another's.
+
+When a sub-agent starts, its host names its type alone, and writes the call to the transcript later. So the call is
+remembered when it is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+
+from kb.errors import BadInput
+from kb.sessions.transcript_files import read_transcript
+from kb.startup.hashes import sha256
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.state.session_log import STARTED, TASK, Log
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge_base import KnowledgeBase
+
+_USUAL = "general-purpose"
+"""The type of a sub-agent where the call names none."""
+_LONGEST = 1500
+"""Characters of a task that are remembered."""
+_TAIL = 400_000
+"""Bytes at the end of a transcript in which an open call is looked for."""
+
+
+def remember_task(kb: KnowledgeBase, session: str, given: Mapping[str, Any], call: str) -> None:
+    """Remember the task in what a tool is *given* that starts a sub-agent; *call* is the host's id of it."""
+    kind, task = _told(given)
+    if task:
+        call = call or sha256(task.encode("utf-8", "replace")).hexdigest()[:16]
+        Log(kb, session).add(TASK, json.dumps([kind, call, task[:_LONGEST]], ensure_ascii=False))
+
+
+def take_task(kb: KnowledgeBase, session: str, agent_type: str, transcript: str) -> str:
+    """Return the task of the sub-agent of *agent_type* that starts now; "" where more than one may be its own.
+
+    Where no call was remembered, the transcript of its parent may have one that is not answered yet.
+    """
+    log = Log(kb, session)
+    started = set(log.here(STARTED))
+    wanted = agent_type.casefold()
+    known = [row for row in map(_row, log.here(TASK)) if row and row[0] == wanted]
+    if not known:
+        return task_of_agent(transcript, agent_type)
+    waiting = [row for row in known if row[1] not in started]
+    if len({task for _, _, task in waiting}) != 1:
+        return ""
+    _, call, task = waiting[0]
+    log.add(STARTED, call)
+    return task
+
+
+def task_of_agent(path: str, agent_type: str) -> str:
+    """Return the task of the only open call for *agent_type* at the end of the transcript *path*, or ""."""
+    from kb.sessions.transcript import read
+
+    if not os.path.isfile(path):
+        return ""
+    try:
+        messages = read(read_transcript(path, _TAIL)).messages
+    except BadInput:
+        return ""
+    answered = {result.id for message in messages for result in message.results}
+    calls = [call for message in messages for call in message.calls if call.name in ("Agent", "Task")]
+    told = {_told(call.input) for call in calls if call.id not in answered}
+    tasks = {task for kind, task in told if kind == agent_type.casefold()}
+    return tasks.pop() if len(tasks) == 1 else ""
+
+
+def _told(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the type of the sub-agent, in lower case, and its task."""
+    kind, *texts = (given.get(key) for key in ("subagent_type", "description", "prompt"))
+    task = "\n".join(text for text in texts if isinstance(text, str)).strip()
+    return (kind if isinstance(kind, str) and kind else _USUAL).casefold(), task
+
+
+def _row(row: str) -> tuple[str, str, str] | None:
+    try:
+        kind, call, task = json.loads(row)
+    except (ValueError, TypeError):
+        return None
+    return (kind, call, task) if all(isinstance(one, str) for one in (kind, call, task)) else None

@@ -1,1 +1,0 @@
-"""May this tool call proceed? A room kept for the guard; rules: values in, values out."""

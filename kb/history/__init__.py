@@ -1,0 +1,1 @@
+"""History: the records as of a commit, changes, digest, dependents."""

@@ -1,0 +1,65 @@
+"""Which commit is meant by a revision or a day."""
+
+from __future__ import annotations
+
+import time
+
+from kb.errors import BadInput, GitFailed
+from kb.git.revisions import commit_of
+from kb.i18n import msg
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+
+def revision(kb: KnowledgeBase, name: str) -> str:
+    """Return the commit that the revision *name* means; raise BadInput for none."""
+    commit = commit_of(kb, name) if name and not name.startswith("-") else ""
+    if not commit:
+        said = msg("git does not know {revision} here", revision=name)
+        raise BadInput(said, hint=msg("see which there are: git log --oneline"))
+    return commit
+
+
+def two(kb: KnowledgeBase, span: str) -> tuple[str, str]:
+    """Return the commits that "A..B" means; a side that is missing is HEAD."""
+    older, dots, newer = span.partition("..")
+    if not dots:
+        newer = "HEAD"
+    return revision(kb, older or "HEAD"), revision(kb, newer.removeprefix(".") or "HEAD")
+
+
+def end_of(kb: KnowledgeBase, word: str) -> str:
+    """Return the last commit of the checked-out line up to the end of the day *word*; raise BadInput for none."""
+    day = kb.day_named(word)
+    found = before(kb, midnight(day) + 86_400)
+    if not found:
+        said = msg("nothing was committed yet on {day}", day=day)
+        raise BadInput(said, hint=msg("see when the first commit was made: git log --reverse"))
+    return found
+
+
+def begin_of(kb: KnowledgeBase, day: str) -> str:
+    """Return the last commit of the checked-out line before the ISO *day*; "" where there was none yet."""
+    return before(kb, midnight(day))
+
+
+def before(kb: KnowledgeBase, moment: float) -> str:
+    """Return the last commit of the checked-out line before the time *moment* (seconds since 1970), or ""."""
+    if not commit_of(kb, "HEAD"):
+        raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
+    if moment < 2:  # git takes a time before 1970 for now
+        return ""
+    limit = f"--before=@{int(moment) - 1} +0000"
+    return kb.repository.git("log", "-1", "--format=%H", "--first-parent", limit, "HEAD", "--").decode().strip()
+
+
+def midnight(day: str) -> float:
+    """Return the time at which the ISO *day* begins, in seconds since 1970; raise BadInput where it is no day."""
+    try:
+        return time.mktime(time.strptime(day, "%Y-%m-%d"))
+    except (ValueError, OverflowError):
+        raise BadInput(
+            msg("{word} is no day", word=day), hint=msg("use today, yesterday, week, 7d or 2026-11-21")
+        ) from None

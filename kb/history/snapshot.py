@@ -1,0 +1,125 @@
+"""The records as they stood at a commit, to be asked like those of today.
+
+Their index is a file beside that of today, named by the tree of records it holds, so that commits which change no
+record share one. It is made from a copy of today's by reading only the files that differ: history changes little at a
+time, and reading 10,000 records anew takes ten times as long. A few are kept, the ones last asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from kb.errors import BadRecord
+from kb.files import remove
+from kb.git.git_log import objects
+from kb.git.revisions import changed, commit_of
+from kb.index.connection import copied
+from kb.index.database import Index
+from kb.index.lookup import one_named
+from kb.records import record_file
+from kb.records.front_matter import decode
+from kb.records.model import Record
+from kb.records.record_paths import CONTENT, is_record
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+KEPT = 4
+"""Indexes of the past that are kept."""
+_NOTE = "past"
+_BEGIN, _END = "past-", ".db"
+
+
+def index_at(kb: KnowledgeBase, commit: str) -> Index:
+    """Return the index of the records as they stood at *commit*; the caller closes it."""
+    files = _files(kb, commit)
+    mark = kb.repository.oid_of(b"blob", "\n".join(f"{oid} {path}" for path, oid in sorted(files.items())).encode())
+    path = kb.state.path(f"{_BEGIN}{mark[:16]}{_END}")
+    if os.path.exists(path):
+        index = _opened(kb, path)
+        if index.note(_NOTE) == mark:
+            with contextlib.suppress(OSError):
+                os.utime(path)
+            return index
+        index.close()  # another clone's, or one of another schema
+        _take_away(path)
+    beside = kb.state.path(f"{_BEGIN}{mark[:16]}.{os.getpid()}{_END}")
+    made = _made(kb, files, mark, beside)
+    if not os.path.exists(beside):  # nothing can be written here: it is in memory
+        return made
+    made.close()
+    os.replace(beside, path)
+    _forget_others(kb)
+    return _opened(kb, path)
+
+
+def _opened(kb: KnowledgeBase, path: str) -> Index:
+    return Index(path, kb.state.path(_NOTE), ())
+
+
+def record_at(kb: KnowledgeBase, commit: str, name: str, *, scope: str = "") -> tuple[Record, str]:
+    """Return the record that *name* meant at *commit*, and its file; raise UnknownId."""
+    with contextlib.closing(index_at(kb, commit)) as index:
+        record = one_named(index, name, scope)
+    return record, decode(kb.repository.blob(commit, record.path) or b"", record.path)
+
+
+def _files(kb: KnowledgeBase, commit: str) -> dict[str, str]:
+    """Return path and blob of the record files of *commit*."""
+    folders = tuple(f"{folder}/" for folder in kb.index.folders)
+    found = kb.repository.files(commit, CONTENT)
+    return {path: oid for path, oid in found.items() if is_record(path) and path.startswith(folders)}
+
+
+def _made(kb: KnowledgeBase, files: dict[str, str], mark: str, path: str) -> Index:
+    """Make the index of *files* in the file *path*: from a copy of today's where that has most of them as they were."""
+    today = kb.fresh()
+    known = {record.path for record in today.records()} | {path for path, _, _ in today.broken()}
+    same = _unchanged(kb, known, files)
+    if is_copy := 2 * len(same) > len(known) and os.path.exists(today.path):
+        copied(today.path, path)
+    index = _opened(kb, path)
+    try:
+        with index.changing():
+            index.reread(known - same if is_copy else ())  # no file of the past stands anywhere: they are forgotten
+            new = {path: oid for path, oid in files.items() if not is_copy or path not in same}
+            for record in _read(kb, new).values():
+                index.put(record)
+            index.set_note(_NOTE, mark)
+    except BaseException:
+        index.close()
+        _take_away(path)
+        raise
+    return index
+
+
+def _unchanged(kb: KnowledgeBase, known: set[str], files: dict[str, str]) -> set[str]:
+    """Return those of the paths *known* today whose file is as it stands in *files*."""
+    head = commit_of(kb, "HEAD")
+    today = _files(kb, head)
+    edited = changed(kb, head)
+    return {path for path in known - edited if path in files and today.get(path) == files[path]}
+
+
+def _read(kb: KnowledgeBase, files: dict[str, str]) -> dict[str, Record]:
+    texts = objects(kb.repository, files.values())
+    found = {}
+    for path, oid in files.items():
+        with contextlib.suppress(BadRecord):
+            found[path] = record_file.read(texts[oid], path)
+    return found
+
+
+def _forget_others(kb: KnowledgeBase) -> None:
+    """Take away the indexes of the past that were asked longest ago, but for KEPT of them."""
+    with contextlib.suppress(OSError), os.scandir(kb.state.folder) as entries:
+        kept = [entry for entry in entries if entry.name.startswith(_BEGIN) and entry.name.endswith(_END)]
+        for entry in sorted(kept, key=lambda entry: entry.stat().st_mtime, reverse=True)[KEPT:]:
+            _take_away(entry.path)
+
+
+def _take_away(path: str) -> None:
+    for end in ("", "-wal", "-shm"):
+        remove(path + end)

@@ -1,0 +1,179 @@
+"""Agent hooks: `kb-hook EVENT < payload.json`. An event becomes one call of the library and one answer for its host.
+
+A hook fails open: whatever goes wrong, the agent goes on, and `kb doctor` shows what it was. The exit codes: 0 done or
+nothing to say, 1 kb failed; 2 (deny) is never used by mistake, hence no click here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from kb.hooks.fast_path import says_nothing
+from kb.paths import found
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.process import begin, leave
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
+EVENTS = {
+    "session-start": "SessionStart",
+    "user-prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "stop": "Stop",
+    "subagent-stop": "SubagentStop",
+    "subagent-start": "SubagentStart",
+    "session-end": "SessionEnd",
+    "pre-tool": "PreToolUse",
+    "post-tool": "PostToolUse",
+    "messages": "Messages",
+}
+"""The events kb answers, by the word of the command line and by kb's name for them, which is Claude Code's."""
+HOSTS = ("claude", "codex", "gemini", "copilot", "cursor", "opencode")
+"""The hosts kb speaks to. Each is a module of this name, and only the one that is named is loaded."""
+
+MAX_PAYLOAD = 32_000_000
+_owns_process = False
+"""Whether this process is a hook and nothing else: then it may be ended at once."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Answer one event and leave with its exit code."""
+    if arguments is not None:
+        sys.exit(_code(arguments))
+    global _owns_process
+    _owns_process = True
+    begin()
+    leave(_code(sys.argv[1:]))
+
+
+def _code(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        print(USAGE, file=sys.stderr)
+        return 0 if words else 1
+    return _write() if words[0] == "write" else _answer(words)
+
+
+def _answer(words: list[str]) -> int:
+    name = _host(words)
+    if name not in HOSTS:
+        print(f"kb-hook: there is no host {name}; there are: {', '.join(HOSTS)}", file=sys.stderr)
+        return 1
+    host = None if name == "claude" else __import__(f"kb.hooks.{name}", fromlist=["ours"])
+    try:
+        return _heard(words[0], host, name)
+    except Exception as error:  # a host may take a hook that fails for one that forbids
+        return _nothing(host, "", f"{type(error).__name__}: {error}")
+
+
+def _heard(word: str, host: ModuleType | None, name: str) -> int:
+    """Read the payload of an event and answer it; *host* is None for Claude Code, whose payloads are kb's own."""
+    own = host.EVENTS if host else {}
+    event = EVENTS.get(word) or own.get(word) or (word if word in EVENTS.values() else "")
+    if not event:
+        return _nothing(host, "", f"there is no event {word}; there are: {', '.join(EVENTS)}")
+    data = sys.stdin.buffer.read(MAX_PAYLOAD)
+    try:
+        given = json.loads(data) if data.strip() else {}
+    except (ValueError, RecursionError) as error:
+        return _nothing(host, event, f"the payload is not JSON: {error}")
+    if not isinstance(given, dict):
+        return _nothing(host, event, "the payload is not a JSON object")
+    if host is None and (guest := _guest(given)):
+        from kb.hooks import foreign_hooks as host
+
+        name = guest
+    payload = _ours(host, name, event, given) if host else given
+    if payload is None:
+        return _nothing(host, event, "", given)
+    folder = payload.get("cwd")
+    root = found(folder if isinstance(folder, str) and os.path.isdir(folder) else _here(), os.environ)
+    if root is None or says_nothing(event, payload, root):
+        return _nothing(host, event, "", given)
+    return _called(event, payload, root, host, given)
+
+
+def _guest(given: dict[str, object]) -> str:
+    """Return the program that runs Claude Code's hooks besides Claude Code, mostly ""."""
+    if "cursor_version" not in given and "COPILOT_CLI" not in os.environ:
+        return ""
+    from kb.hooks.foreign_hooks import running
+
+    return running(given, os.environ)
+
+
+def _ours(host: ModuleType, name: str, event: str, given: dict[str, object]) -> dict[str, object] | None:
+    """Return the payload in kb's fields; None where the event is nothing to kb.
+
+    Two hosts may give their sessions the same id: kb's names the host.
+    """
+    payload: dict[str, object] | None = host.ours(event, given)
+    if payload is None:
+        return None
+    session = payload.get("session_id")
+    return {**payload, "host": name, "session_id": f"{session}-{name}" if session else ""}
+
+
+def _nothing(host: ModuleType | None, event: str, problem: str, given: dict[str, object] | None = None) -> int:
+    """Answer with nothing, in the words of the *host*, and tell a *problem*; return the exit code."""
+    if problem:
+        print(f"kb-hook: {problem}", file=sys.stderr)
+    if host:
+        from kb.guard.response import Decision
+
+        _print(host.rendered(event, Decision(), given or {}))
+    return (host.FAILED if host else 1) if problem else 0
+
+
+def _host(words: list[str]) -> str:
+    """Return the host that the command line names, in either of the usual ways."""
+    for number, word in enumerate(words):
+        if word.startswith("--host="):
+            return word[len("--host=") :]
+        if word == "--host":
+            return words[number + 1] if number + 1 < len(words) else ""
+    return "claude"
+
+
+def _here() -> str:
+    """Return the current folder, or the top of the disk when it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return os.sep
+
+
+def _called(
+    event: str, payload: dict[str, object], root: str, host: ModuleType | None, given: dict[str, object]
+) -> int:
+    from kb.guard.response import Decision
+    from kb.hooks import claude, events
+    from kb.hooks.deadline import Late, deadline, last_resort, seconds
+    from kb.state import hook_failures
+
+    host = host or claude
+    late, too_late = seconds(host, event)
+    silence = host.rendered(event, Decision(), given)
+    try:
+        with last_resort(too_late if _owns_process else 0, silence, host.FAILED), deadline(late):
+            decision = events.answered(event, payload, root)
+    except (Exception, Late) as error:  # a hook never stops the agent: the failure is kept for `kb doctor` and named
+        events.remember_failure(root, event, error)
+        return _nothing(host, event, hook_failures.safe(f"{event}: {error}"), given)
+    _print(host.rendered(event, decision, given))
+    return 0
+
+
+def _print(answer: str) -> None:
+    """Print an answer as every host reads it: in UTF-8, whatever the locale; half a character becomes a mark."""
+    sys.stdout.buffer.write(answer.encode("utf-8", "replace"))
+
+
+def _write() -> int:
+    from kb.hooks.write_hook import written
+    from kb.records.candidate import MAX_INPUT
+
+    return written(sys.stdin.buffer.read(MAX_INPUT + 1), _here())

@@ -1,0 +1,255 @@
+"""What agents are told of kb by files: a protocol block in AGENTS.md or CLAUDE.md, and a skill.
+
+The block stands between two markers; the first one says how many line ends were put before it and whether the file was
+made for it, so that taking it out gives back every byte around it. A skill's file ends with the sum of what is above:
+one that somebody has edited is neither replaced nor removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from kb.errors import BadInput
+from kb.hooks.settings_file import MEND, Change, content, decoded, encoded
+from kb.i18n import Message, msg
+from kb.paths import home_folder
+from kb.startup.hashes import sha256
+from kb.startup.lazy_regex import bytes_regex, regex
+from kb.startup.namedtuple import NamedTuple
+from kb.templates import FOLDER
+from kb.text.line_ends import line_of, newline
+
+VERSION = "memory-bank/v1"
+"""The version of the protocol that kb ships."""
+SKILL = "kb"
+SKILL_FILES = ("SKILL.md", "references/reader.md", "references/writer.md", "references/memory-reader-prompt.md")
+NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+"""Files that hosts read; the block goes into those that are there, else into the first."""
+
+_PART = "agents"
+_BEGIN = regex(r"(?m)^<!-- kb:begin protocol_version: (\S+); gap: (\d)(; made)? -->[ \t]*$")
+_END = regex(r"(?m)^<!-- kb:end -->[ \t]*$")
+_SEAL = bytes_regex(rb"\n<!-- kb:sum ([0-9a-f]{12}) -->\n\Z")
+_VERSION_IN_SKILL = regex(r"(?m)^[ \t]*protocol_version:[ \t]*(\S+)[ \t]*$")
+_IMPORT = regex(r"(?m)^@(?:\./)?AGENTS\.md[ \t]*$")
+
+
+class Standing(NamedTuple):
+    """What of kb stands in one file."""
+
+    path: str
+    part: str
+    """protocol or skill."""
+    state: str
+    """current, stale (of another kb), edited (by somebody) or absent."""
+    version: str = ""
+    """The version of the protocol it speaks of."""
+
+
+class _Block(NamedTuple):
+    start: int
+    end: int
+    gap: int
+    version: str
+    is_made: bool
+
+
+# -- where -----------------------------------------------------------------------------------------
+
+
+def protocol_files(folder: str, environment: Mapping[str, str], names: Sequence[str] = ()) -> list[str]:
+    """Return the files for the block: *names*, or those of hosts that are in *folder* ("": the user's own).
+
+    A file that is a link to another, or that takes AGENTS.md in, needs no block of its own.
+    """
+    if not folder:
+        return [os.path.join(_own_folder(environment), name) for name in names or ("CLAUDE.md",)]
+    places = [os.path.join(folder, name) for name in names or NAMES]
+    if names:
+        return places
+    found: dict[str, str] = {}
+    for place in places:
+        if os.path.isfile(place):
+            found.setdefault(os.path.realpath(place), place)
+    kept = list(found.values()) or places[:1]
+    has_first = places[0] in kept
+    return [place for place in kept if place == places[0] or not (has_first and _takes_in(place))]
+
+
+def _takes_in(place: str) -> bool:
+    text = (content(place) or b"").decode("utf-8", "replace")
+    return bool(_IMPORT.search(text)) and "kb:begin" not in text
+
+
+def skill_folder(folder: str, environment: Mapping[str, str], place: str = "") -> str:
+    """Return the folder of the skill in the project at *folder* ("": the user's own); *place*: of all skills there."""
+    settings = os.path.join(folder, ".claude") if folder else _own_folder(environment)
+    return os.path.join(os.path.join(folder, place) if place else os.path.join(settings, "skills"), SKILL)
+
+
+def _own_folder(environment: Mapping[str, str]) -> str:
+    """Return the folder of Claude Code for the user."""
+    return environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(environment), ".claude")
+
+
+# -- the block -------------------------------------------------------------------------------------
+
+
+def protocol(language: str) -> str:
+    """Return the text of the protocol in *language*."""
+    return _shipped(language, "protocol.md")
+
+
+def _shipped(language: str, name: str) -> str:
+    with open(os.path.join(FOLDER, "agents", "zh" if language == "zh" else "en", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def with_block(path: str, language: str) -> Change:
+    """Return what putting the protocol block into *path* changes; where it stands already, it is brought up to date."""
+    before = content(path)
+    text = decoded(before or b"", path)
+    block = _block(text, path)
+    end = _line_end(text)
+    if block is None:
+        gap = 0 if not text or text.endswith(end * 2) else 1 if text.endswith(end) else 2
+        after = text + end * gap + _written(language, end, gap, is_made=before is None)
+    else:
+        new = _written(language, end, block.gap, is_made=block.is_made)
+        after = text[: block.start] + new + text[block.end :]
+    return Change(path, before, encoded(after, before), _PART)
+
+
+def without_block(path: str) -> Change:
+    """Return what taking the protocol block out of *path* changes: what stands around it stays byte for byte."""
+    before = content(path)
+    text = decoded(before or b"", path)
+    block = _block(text, path)
+    if before is None or block is None:
+        return Change(path, before, before, _PART)
+    head = text[: block.start].removesuffix(_line_end(text) * block.gap)
+    rest = head + text[block.end :]
+    return Change(path, before, None if block.is_made and not rest else encoded(rest, before), _PART)
+
+
+def _written(language: str, end: str, gap: int, *, is_made: bool) -> str:
+    begin = f"<!-- kb:begin protocol_version: {VERSION}; gap: {gap}{'; made' if is_made else ''} -->"
+    return "\n".join((begin, protocol(language).rstrip("\n"), "<!-- kb:end -->", "")).replace("\n", end)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if newline(text) == "\r\n" else "\n"
+
+
+def _block(text: str, path: str) -> _Block | None:
+    """Return where kb's block stands in *text*; raise BadInput where its markers are not one pair."""
+    if "kb:begin" not in text and "kb:end" not in text:
+        return None
+    plain = text.replace("\r\n", " \n")
+    begins, ends = [*_BEGIN.finditer(plain)], [*_END.finditer(plain)]
+    if not begins and not ends:
+        return None
+    if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
+        line = line_of(plain, (begins + ends)[-1].start())
+        raise BadInput(
+            msg("kb's block has no beginning or no end, or stands here twice"), path=path, line=line, hint=MEND
+        )
+    stop = ends[0].end()
+    stop += 1 if plain[stop : stop + 1] == "\n" else 0
+    return _Block(begins[0].start(), stop, int(begins[0].group(2)), begins[0].group(1), bool(begins[0].group(3)))
+
+
+# -- the skill -------------------------------------------------------------------------------------
+
+
+def skill(language: str) -> dict[str, bytes]:
+    """Return the files of the skill in *language*, by their names in its folder."""
+    return {name: _sealed(_shipped(language, name).encode()) for name in SKILL_FILES}
+
+
+def _sealed(data: bytes) -> bytes:
+    return data + f"\n<!-- kb:sum {_sum(data)} -->\n".encode()
+
+
+def _sum(data: bytes) -> str:
+    return sha256(data).hexdigest()[:12]
+
+
+def is_untouched(data: bytes) -> bool:
+    """Tell whether *data* is a file of the skill, of whatever version, as kb wrote it."""
+    seal = _SEAL.search(data)
+    return seal is not None and seal.group(1).decode() == _sum(data[: seal.start()])
+
+
+def with_skill(folder: str, language: str) -> tuple[list[Change], list[str]]:
+    """Return what writing the skill into *folder* changes, and the files that are left as somebody made them."""
+    changes, kept = [], []
+    for name, data in skill(language).items():
+        path = os.path.join(folder, *name.split("/"))
+        before = content(path)
+        if before is not None and before != data and not is_untouched(before):
+            kept.append(path)
+        else:
+            changes.append(Change(path, before, data, _PART))
+    return changes, kept
+
+
+def without_skill(folder: str) -> tuple[list[Change], list[str]]:
+    """Return what removing the skill from *folder* changes, and the files that stay: somebody has edited them."""
+    changes, kept = [], []
+    for name in SKILL_FILES:
+        path = os.path.join(folder, *name.split("/"))
+        before = content(path)
+        if before is not None and is_untouched(before):
+            changes.append(Change(path, before, None, _PART))
+        elif before is not None:
+            kept.append(path)
+    return changes, kept
+
+
+def sweep(folder: str) -> None:
+    """Remove the folders of the skill that are empty."""
+    for place in (os.path.join(folder, "references"), folder):
+        if os.path.isdir(place) and not os.path.islink(place) and not os.listdir(place):
+            os.rmdir(place)
+
+
+# -- what stands where -----------------------------------------------------------------------------
+
+
+def standings(files: Iterable[str], folder: str, language: str) -> list[Standing]:
+    """Return what of kb stands in the *files* for the block, and in the skill's *folder*."""
+    found = []
+    for path in files:
+        change = with_block(path, language)
+        block = _block(decoded(change.before or b"", path), path)
+        state = "absent" if block is None else "stale" if change.is_one else "current"
+        found.append(Standing(path, "protocol", state, block.version if block else ""))
+    for name, data in skill(language).items():
+        path = os.path.join(folder, *name.split("/"))
+        before = content(path)
+        state = (
+            "absent" if before is None else "current" if before == data
+            else "stale" if is_untouched(before) else "edited"
+        )  # fmt: skip
+        version = _VERSION_IN_SKILL.search((before or b"").decode("utf-8", "replace")) if name == "SKILL.md" else None
+        found.append(Standing(path, "skill", state, version.group(1) if version else ""))
+    return found
+
+
+def drift(found: Sequence[Standing]) -> list[Message]:
+    """Return where block and skill speak of different versions of the protocol; the block holds."""
+    blocks = {one.version for one in found if one.part == "protocol" and one.version}
+    skills = {one.version for one in found if one.part == "skill" and one.version}
+    told = [
+        msg("drift: the block says {one}, the skill {other}; the block holds: kb agents install", one=one, other=other)
+        for one in sorted(blocks)
+        for other in sorted(skills)
+        if one != other
+    ]
+    return told + [
+        msg("drift: {one} is not the protocol of this kb ({version})", one=one, version=VERSION)
+        for one in sorted(blocks | skills)
+        if one != VERSION
+    ]

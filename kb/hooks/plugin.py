@@ -1,0 +1,157 @@
+"""What kb ships for hosts that take plugins: a file for opencode, and a folder for Claude Code."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+
+from kb import __version__
+from kb.errors import BadInput
+from kb.hooks import claude, opencode
+from kb.hooks.settings_file import Change, content
+from kb.i18n import msg
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+SOURCE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "templates", "hosts", "opencode.js")
+_FIRST = "// kb's plugin for opencode."
+_PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
+_MARKETPLACE = "kb-tools"
+_README = """# kb for Claude Code
+
+kb keeps what a team and its coding agents decided: decisions, constraints, interfaces, pitfalls and patterns, as
+markdown records in git. This plugin connects Claude Code to it.
+
+- At the start of a session it tells what always holds, and after a compaction what the session was about.
+- At a prompt it names the few records the prompt is about; mostly none.
+- Before a file is written it says which constraints hold for it, and keeps agents from editing records by hand.
+- At the end of a turn it writes what was decided, and asks you about what you said in passing.
+
+It calls `kb-hook`, which has to be on the `PATH`, and does nothing in folders that belong to no knowledge base. Make
+one with `kb init`; look whether all is well with `kb doctor`. Use this plugin or `kb hooks install claude`, not both.
+"""
+_ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
+
+
+def opencode_text(program: str, events: Sequence[str]) -> str:
+    """Return the plugin for opencode, which calls *program* at *events*."""
+    with open(SOURCE, encoding="utf-8") as file:
+        text = file.read()
+    seconds = json.dumps({event: opencode.TIMEOUTS[event] for event in events})
+    text = text.replace(_PROGRAM, f"const PROGRAM = {json.dumps(program)}\n")
+    return text.replace(_SECONDS, f"const SECONDS = {seconds}\n")
+
+
+def opencode_file(path: str, part: str, text: str | None) -> Change:
+    """Return what putting *text* (None: nothing) in the plugin's place changes; raise BadInput for a file of others."""
+    before = content(path)
+    if before is not None and not is_ours(before):
+        hint = msg("move it away and try again; nothing was changed")
+        raise BadInput(msg("this file is not kb's"), path=path, hint=hint)
+    return Change(path, before, None if text is None else text.encode(), part, stands=text is not None)
+
+
+def is_ours(data: bytes) -> bool:
+    """Tell whether *data* is kb's plugin for opencode, of whatever version."""
+    return data.startswith(_FIRST.encode())
+
+
+def opencode_calls(path: str) -> tuple[str, Mapping[str, int]]:
+    """Return the program that the plugin at *path* calls, and its events with their seconds; nothing where none is."""
+    data = content(path) or b""
+    if not is_ours(data):
+        return "", {}
+    told = {}
+    for line in data.decode("utf-8", "replace").splitlines():
+        name, sign, value = line.removeprefix("const ").partition(" = ")
+        if line.startswith("const ") and sign and name in ("PROGRAM", "SECONDS"):
+            try:
+                told[name] = json.loads(value)
+            except ValueError:
+                continue
+    program, seconds = told.get("PROGRAM"), told.get("SECONDS")
+    if not isinstance(program, str) or not isinstance(seconds, dict):
+        return "", {}
+    return program, {event: number for event, number in seconds.items() if isinstance(number, int)}
+
+
+def claude_files(program: str, words: Mapping[str, str], *, mcp: bool = False) -> dict[str, str]:
+    """Return a marketplace with kb as its one plugin, by paths within its folder; *words* are those of the events."""
+    about: dict[str, Any] = {
+        "name": "kb", "version": __version__, "description": _ABOUT, "author": {"name": "the kb project"},
+    }  # fmt: skip
+    hooks = {
+        event: [
+            {
+                **({"matcher": claude.MATCHERS[event]} if event in claude.MATCHERS else {}),
+                "hooks": [claude.entry(f"{program} {words[event]}", timeout)],
+            }
+        ]
+        for event, timeout in claude.TIMEOUTS.items()
+    }
+    files = {
+        ".claude-plugin/marketplace.json": {
+            "name": _MARKETPLACE, "owner": {"name": "the kb project"}, "metadata": {"description": _ABOUT},
+            "description": _ABOUT, "plugins": [{**about, "source": "./kb"}],
+        },
+        "kb/.claude-plugin/plugin.json": {**about, "license": "MIT", "keywords": ["adr", "knowledge-base", "memory"]},
+        "kb/hooks/hooks.json": {"description": _ABOUT, "hooks": hooks},
+    }  # fmt: skip
+    if mcp:
+        files["kb/.mcp.json"] = {"mcpServers": {"kb": {"command": "kb", "args": ["mcp"]}}}
+    written = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in files.items()}
+    return {**written, "kb/README.md": _README}
+
+
+def installed_in_claude(folder: str, environment: Mapping[str, str]) -> str:
+    """Return where the plugin of kb is that Claude Code uses in *folder*; "" where it uses none."""
+    user = claude.settings_file("", environment)
+    files = [user]
+    if folder:
+        project = claude.settings_file(folder, environment)
+        files += [project, os.path.join(os.path.dirname(project), "settings.local.json")]
+    enabled: dict[str, object] = {}
+    for path in files:
+        found = _json(path).get("enabledPlugins")
+        enabled |= found if isinstance(found, dict) else {}
+    known = _json(os.path.join(os.path.dirname(user), "plugins", "installed_plugins.json")).get("plugins")
+    for name, installs in known.items() if isinstance(known, dict) else ():
+        if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
+            paths = [one.get("installPath") for one in installs if isinstance(one, dict)]
+            if place := next((path for path in paths if isinstance(path, str) and _calls_kb(path)), ""):
+                return place
+    return ""
+
+
+def _calls_kb(folder: str) -> bool:
+    return b"kb-hook" in (content(os.path.join(folder, "hooks", "hooks.json")) or b"")
+
+
+def _json(path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(content(path) or b"{}")
+    except (ValueError, RecursionError, OSError, BadInput):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_folder(folder: str, files: Mapping[str, str]) -> list[str]:
+    """Write *files* into *folder*, which is new, empty or written by this before; return what changed."""
+    known = set(files) | {"kb/.mcp.json"}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
+            if path not in known:
+                raise BadInput(msg("this folder holds other files"), path=folder, hint=msg("name a new folder"))
+    changed = []
+    for path, text in files.items():
+        target = os.path.join(folder, *path.split("/"))
+        if content(target) != text.encode():
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            changed.append(path)
+    return changed

@@ -1,0 +1,230 @@
+"""Change a settings file of another program: only kb's part of it, whole or not at all, and so that it can be undone.
+
+What the file was before is kept in the user's state folder, so that taking kb's part out gives back its bytes when
+nobody has changed it since.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Collection, Mapping
+
+from kb.errors import BadInput
+from kb.hooks.json_edit import bare
+from kb.i18n import msg
+from kb.paths import state_home
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+MEND = msg("mend the file and try again; nothing was changed")
+
+
+class Change(NamedTuple):
+    """What is to become of a settings file."""
+
+    path: str
+    before: bytes | None
+    """None where there is no file."""
+    after: bytes | None
+    """None where there is to be none."""
+    part: str
+    """Which part of it is kb's ("hooks"): each is remembered by itself."""
+    origin: bytes | None = None
+    """What the file was, or would have been, without kb's part."""
+    stands: bool = False
+    """Whether kb's part stands in it afterwards."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether anything changes."""
+        return self.before != self.after
+
+
+def content(path: str) -> bytes | None:
+    """Return the bytes of the file *path*, None where there is none; raise BadInput where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
+
+
+def decoded(data: bytes, path: str) -> str:
+    """Return *data* as text without a byte order mark; raise BadInput where it is not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadInput(msg("not valid UTF-8"), path=path, line=line, hint=MEND) from None
+
+
+def json_in(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return *data* as text and the object it holds, none for blank text; raise BadInput for anything else.
+
+    *comments*: what the program reads may have comments and a comma at the end of a list.
+    """
+    text = decoded(data, path)
+    if not text.strip():
+        return text, {}
+    try:
+        settings = json.loads(bare(text) if comments else text)
+    except json.JSONDecodeError as error:
+        problem = msg("not valid JSON: {problem}", problem=error.msg)
+        raise BadInput(problem, path=path, line=error.lineno, hint=MEND) from None
+    except RecursionError:
+        raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=MEND) from None
+    if not isinstance(settings, dict):
+        raise BadInput(msg("the settings are no JSON object"), path=path, line=1, hint=MEND)
+    return text, settings
+
+
+def encoded(text: str, before: bytes | None) -> bytes:
+    """Return *text* as bytes, with a byte order mark where *before* had one."""
+    return (codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b"") + text.encode()
+
+
+def project_around(folder: str) -> str:
+    """Return the top of the git work tree around *folder*, or *folder* where there is none."""
+    place = os.path.abspath(folder)
+    while not os.path.exists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return os.path.abspath(folder)
+        place = os.path.dirname(place)
+    return place
+
+
+def apply(change: Change, environment: Mapping[str, str]) -> None:
+    """Write what *change* says, whole or not at all; links are followed and permissions kept.
+
+    Raises BadInput for a link that leads out of a project: it came with the repository. A user's own may lead anywhere.
+    """
+    path = os.path.realpath(change.path)
+    if _leaves_its_project(change.path, path, environment.get("HOME", "")):
+        raise BadInput(
+            msg("{path} leads out of the project", path=change.path), hint=msg("it leads to {path}", path=path)
+        )
+    if change.after is None:
+        os.unlink(path)
+        _remove_made_folders(os.path.dirname(path), environment)
+    else:
+        _make_folders(os.path.dirname(path), environment)
+        _replace(path, change.after, None if change.before is None else os.stat(path).st_mode & 0o7777)
+    _remember(change, environment)
+
+
+def _leaves_its_project(path: str, real: str, home: str) -> bool:
+    place = os.path.dirname(os.path.abspath(path))
+    while os.path.islink(place) or not os.path.exists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return False
+        place = os.path.dirname(place)
+    top = os.path.realpath(place)
+    return top != os.path.realpath(home) and not real.startswith(top + os.sep)
+
+
+def _replace(path: str, data: bytes, rights: int | None) -> None:
+    """Write a file whole or not at all, with these *rights* from its first byte on: settings may hold secrets."""
+    beside = f"{path}.kb-{os.getpid()}"
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, rights or 0o666), "wb") as file:
+            if rights is not None:
+                os.chmod(beside, rights)
+            file.write(data)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+
+
+def _make_folders(folder: str, environment: Mapping[str, str]) -> None:
+    """Make *folder* with what is missing above it, and remember which of them kb has made."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    if missing:
+        os.makedirs(missing[0], exist_ok=True)
+        _remember_folders(_made_folders(environment) | set(missing), environment)
+
+
+def _remove_made_folders(folder: str, environment: Mapping[str, str]) -> None:
+    """Remove *folder* and those above it as long as they are empty and kb has made them."""
+    made = _made_folders(environment)
+    gone = set()
+    with contextlib.suppress(OSError):  # somebody else keeps something there
+        while folder in made:
+            os.rmdir(folder)
+            gone.add(folder)
+            folder = os.path.dirname(folder)
+    if gone:
+        _remember_folders(made - gone, environment)
+
+
+def _folders_file(environment: Mapping[str, str]) -> str:
+    return os.path.join(state_home(environment), "made-folders.json")
+
+
+def _made_folders(environment: Mapping[str, str]) -> set[str]:
+    """Return the folders that kb has made for settings."""
+    try:
+        with open(_folders_file(environment), encoding="utf-8") as file:
+            return set(map(str, json.load(file)))
+    except (OSError, ValueError, TypeError):
+        return set()
+
+
+def _remember_folders(made: Collection[str], environment: Mapping[str, str]) -> None:
+    path = _folders_file(environment)
+    if not made:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    _replace(path, json.dumps(sorted(made)).encode(), 0o600)
+
+
+def _memory(path: str, part: str, environment: Mapping[str, str]) -> str:
+    """Return the file that keeps what *path* was before: in the user's state folder, for no one else to read."""
+    mark = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+    return os.path.join(state_home(environment), part, f"{mark}.json")
+
+
+def _remember(change: Change, environment: Mapping[str, str]) -> None:
+    memory = _memory(change.path, change.part, environment)
+    if change.after is None or not change.stands:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(memory)
+        return
+    value = {
+        "path": os.path.realpath(change.path),
+        "after": hashlib.sha256(change.after).hexdigest(),
+        "before": None if change.origin is None else change.origin.decode(),
+    }
+    os.makedirs(os.path.dirname(memory), mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(memory)
+    file = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(file, "w", encoding="utf-8", newline="") as opened:
+        json.dump(value, opened, ensure_ascii=False)
+
+
+def original(path: str, part: str, now: bytes | None, environment: Mapping[str, str]) -> tuple[bool, bytes | None]:
+    """Return whether it is known what *path*, unchanged since kb wrote its *part*, was before; and what that was."""
+    try:
+        with open(_memory(path, part, environment), encoding="utf-8", newline="") as file:
+            kept = json.load(file)
+        before = kept["before"]
+        if now is None or kept["after"] != hashlib.sha256(now).hexdigest():
+            return False, None
+        return True, None if before is None else str(before).encode()
+    except (OSError, ValueError, KeyError, TypeError):
+        return False, None

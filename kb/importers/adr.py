@@ -1,0 +1,381 @@
+"""Read decision records written with other tools: Nygard, MADR 2 to 4, adr-tools, log4brains, and their relatives.
+
+Nothing of a body is lost: what has no place of its own stays under its heading, and what could not be mapped is said.
+Consequences become the section `impact`; "because …" of a MADR outcome becomes `why`, word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kb.errors import BadRecord
+from kb.i18n import Message, msg
+from kb.importers.adr_fields import (
+    date_in_name,
+    date_in_status,
+    first_dated_change,
+    is_day_first,
+    number_in_name,
+    read_date,
+    read_status,
+    remark_of,
+    section_meant,
+    stem_of,
+    title_and_number,
+    title_in_name,
+)
+from kb.importers.adr_links import Link, links_in_front, links_in_text
+from kb.importers.adr_parts import Fields, Part, fields, flat, joined, parts, preamble_heading, words
+from kb.records.front_matter import KEYS, body_start, front, front_span
+from kb.records.kinds import section_named
+from kb.records.model import IMPORTED, Record, Section, Status
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.code_fences import code_lines
+from kb.text.segment import has_cjk, one_line
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Imported(NamedTuple):
+    """A foreign decision record, read; links and ids are settled by `kb.importers.adr_set.resolve`."""
+
+    record: Record
+    """Its id is empty; `extra["adr"]` holds the number it had."""
+    format: str
+    """nygard, adr-tools, madr2, madr3, madr4, log4brains or plain."""
+    number: int | None
+    links: tuple[Link, ...]
+    notes: tuple[Message, ...]
+    """What could not be mapped, and where it stays."""
+    path: str
+    day_first: bool | None = None
+    """Whether the file's date shows that days are written before months; None where it shows neither."""
+
+
+# -- the whole file -------------------------------------------------------------------------------
+
+_EVIDENCE = frozenset({"context", "decision", "alternatives", "status"})
+_NOT_A_RECORD = frozenset(
+    {"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc", "summary", "overview"}
+    | {"progress", "roadmap", "glossary", "目录", "索引", "模板"}
+)
+_SORTED_FIRST = regex(r"[\d_-]+")
+_PLACEHOLDER = regex(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
+
+
+def read_adr(text: str, path: str) -> Imported:
+    """Return the decision record in *text*; raise BadRecord with the reason where there is none."""
+    if "\0" in text:
+        raise BadRecord(msg("the file is binary, not markdown"), path=path)
+    if not text.strip():
+        raise BadRecord(msg("the file is empty"), path=path)
+    values, repaired = _front_values(text, path)
+    body = text[body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    pieces = parts(body)
+    if len(pieces) == 1:
+        raise BadRecord(msg("no heading: this is no decision record"), path=path)
+    known = [piece.level for piece in pieces if section_meant(piece.heading)]
+    pieces = joined(pieces, max(2, min(known, default=2)))
+    heading, preamble, rest = _title_part(pieces)
+    found = fields(preamble)
+    _refuse_others(heading, found, rest, values, path)
+    item = _imported(text, path, values, heading, found, rest)
+    return item._replace(notes=(repaired, *item.notes)) if repaired else item
+
+
+_KEY_AND_TEXT = regex(
+    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
+)
+"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
+
+
+def _front_values(text: str, path: str) -> tuple[Mapping[str, Any], Message | None]:
+    """Return the front matter of *text*, and what to say where it is no valid YAML.
+
+    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
+    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
+    """
+    try:
+        return front(text, path), None
+    except BadRecord as error:
+        span = front_span(text)
+        if span is None:
+            raise
+        rows = text[span.start : span.end].splitlines(keepends=True)
+        quoted = "".join(_KEY_AND_TEXT.sub(_quoted_value, row) if _KEY_AND_TEXT.fullmatch(row) else row for row in rows)
+        try:
+            values = front(text[: span.start] + quoted + text[span.end :], path)
+        except BadRecord:
+            raise error from None
+        return values, msg("line {line} is no valid YAML; its value is read as plain text", line=error.line)
+
+
+def _quoted_value(match: re.Match[str]) -> str:
+    """Return the line of *match* with its value in YAML's single quotes."""
+    value = match[2].rstrip().replace("'", "''")
+    return f"{match[1]}: '{value}'{match[3]}"
+
+
+def _title_part(pieces: list[Part]) -> tuple[str, str, list[Part]]:
+    """Return the title's heading, the text around it, and the parts behind it; "" where the first part is a section."""
+    first = pieces[1] if len(pieces) > 1 else None
+    if first is None or (section_meant(first.heading) and first.level > 1):
+        return "", pieces[0].text, pieces[1:]
+    return first.heading, pieces[0].text + first.text, pieces[2:]
+
+
+def _refuse_others(heading: str, found: Fields, rest: list[Part], values: Mapping[str, Any], path: str) -> None:
+    """Raise BadRecord for a template, an index, or a page that nothing shows to be a decision record."""
+    number = number_in_name(path)
+    if "template" in stem_of(path).lower() and (number is None or _PLACEHOLDER.search(heading)):
+        raise BadRecord(msg("the file is a template, no decision record"), path=path)
+    shown = (
+        number is not None
+        or bool(date_in_name(path))
+        or title_and_number(heading, None)[1] is not None
+        or read_status(found.status or flat(values.get("status"))).certain
+        or bool(_EVIDENCE & {section_meant(part.heading) for part in rest})
+    )
+    if not shown:
+        raise BadRecord(
+            msg("nothing shows a decision record: no number, no status, no section “Context” or “Decision”"), path=path
+        )
+    if _is_index(path) and not values.get("status"):
+        raise BadRecord(msg("the file is an index of a folder, no decision record"), path=path)
+
+
+def _is_index(path: str) -> bool:
+    """Return whether the file name is that of a page about its folder; `0007-kafka/README.md` is a record's."""
+    name = _SORTED_FIRST.sub("", stem_of(path).lower(), count=1)
+    folder = path.rpartition("/")[0]
+    return name in _NOT_A_RECORD and not (name == "readme" and (number_in_name(folder) or date_in_name(folder)))
+
+
+def _imported(
+    text: str, path: str, values: Mapping[str, Any], heading: str, found: Fields, rest: list[Part]
+) -> Imported:
+    notes: list[Message] = []
+    title, number = _title(text, path, values, heading, notes)
+    status_part = next(filter(None, (p.text.strip() for p in rest if section_meant(p.heading) == "status")), "")
+    said = flat(values.get("status")) or found.status or _first_lines(status_part)
+    status, status_kept = _status(said, status_part, notes)
+    written = flat(values.get("date")) or found.date
+    day, day_kept = _date(written, path, notes)
+    day = day or ("" if written else date_in_status(said) or _first_change(rest))
+    style = _format(path, values, heading, found, rest)
+    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {})
+    extra |= status_kept | day_kept | dict(found.others) | _said_twice(values, found, heading) | _kept_keys(values)
+    record = Record(
+        id="",
+        kind="decision",
+        title=title,
+        status=status,
+        date=day,
+        tags=tuple(dict.fromkeys((*words(values.get("tags")), *found.tags))),
+        sources=(path,),
+        extra=extra,
+        sections=_sections(found.rest, rest, status),
+    )
+    day_first = is_day_first(flat(values.get("date")) or found.date)
+    links = tuple(dict.fromkeys((*links_in_front(values), *_stated_links(said, status, found, rest))))
+    return Imported(record, style, number, links, tuple(notes), path, day_first)
+
+
+def _stated_links(said: str, status: Status, found: Fields, rest: list[Part]) -> list[Link]:
+    """Return the links that the sentences of a file state, its status first.
+
+    A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of that
+    paragraph.
+    """
+    head = [part.text for part in rest if section_meant(part.heading) == "status"]
+    body = [part.text for part in rest if section_meant(part.heading) != "status"]
+    stands = status == Status.ACCEPTED and read_status(said).certain
+    inside = [
+        link._replace(in_part=True) if stands and link.relation == "superseded_by" else link
+        for link in links_in_text(*body)
+    ]
+    return [*links_in_text(f"{said}\n\n{found.rest}", *head), *inside]
+
+
+def _first_change(rest: list[Part]) -> str:
+    """Return the day on which a record's own list of changes begins, or ""."""
+    return next(filter(None, (first_dated_change(part.heading, part.text) for part in rest)), "")
+
+
+def _title(
+    text: str, path: str, values: Mapping[str, Any], heading: str, notes: list[Message]
+) -> tuple[str, int | None]:
+    """Return title and number; the file name's number goes before the title's."""
+    named = number_in_name(path)
+    kept = "" if _PLACEHOLDER.search(heading) else heading
+    inside = kept or flat(values.get("title")) or _heading_in_front(text)
+    title, written = title_and_number(one_line(inside), named)
+    if not title:
+        title = title_in_name(path)
+        notes.append(msg("the file has no title; the file name gives one: {title}", title=title))
+    if named is not None and written is not None and named != written:
+        notes.append(
+            msg("the file name says number {named}, the title {written}; {named} is kept", named=named, written=written)
+        )
+    return title, named if named is not None else written
+
+
+def _heading_in_front(text: str) -> str:
+    """Return a title that slipped into the front, where YAML takes it for a comment: `# Title`, then an empty line."""
+    span = front_span(text)
+    match = re.match(r"#[ \t]++([^\r\n]++)\r?\n[ \t]*+\r?\n", text[span.start : span.end]) if span else None
+    return match.group(1).strip() if match else ""
+
+
+def _first_lines(text: str) -> str:
+    """Return the first paragraph of a status section, comments left out."""
+    plain = re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", text).strip()
+    return re.split(r"\n[ \t]*\n", plain)[0].strip()
+
+
+def _status(said: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
+    """Return the status and the words that say more than it."""
+    if not said:
+        notes.append(msg("the file has no status; it is taken as proposed"))
+        return Status.PROPOSED, {}
+    read = read_status(f"{said}\n{status_part}" if status_part else said)
+    if not read.certain:
+        notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(said)))
+    if read.in_part:
+        notes.append(msg("superseded in part: the record stays accepted for the rest"))
+    return read.status, {} if read_status(said).exact else {"original_status": one_line(said)}
+
+
+def _date(said: str, path: str, notes: list[Message]) -> tuple[str, dict[str, str]]:
+    """Return the ISO date and the words that say more than it; the file name's date stands in for a missing one."""
+    if not said:
+        return date_in_name(path), {}
+    read = read_date(said)
+    if not read.date:
+        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=said))
+    return read.date or date_in_name(path), {} if read.date and read.exact else {"original_date": one_line(said)}
+
+
+def _said_twice(values: Mapping[str, Any], found: Fields, heading: str) -> dict[str, str]:
+    """Return what the text says otherwise than the front, and the front's title where the text has its own."""
+    twice = (("status", found.status), ("date", found.date), ("title", heading))
+    both = [(key, flat(values.get(key)), text) for key, text in twice if text and flat(values.get(key))]
+    return {
+        "original_title" if key == "title" else f"{key}_in_text": front_says if key == "title" else text
+        for key, front_says, text in both
+        if front_says != text
+    }
+
+
+def _kept_keys(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the frontmatter that has no field of its own; a key that means another thing to kb is set apart."""
+    mapped = ("status", "date", "title", "tags")
+    return {
+        f"original_{key}" if key in KEYS else key: value
+        for key, value in values.items()
+        if key not in mapped and value not in (None, "", [])
+    }
+
+
+# -- sections -------------------------------------------------------------------------------------
+
+_SUBSECTION = regex(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
+_CHOSEN = regex(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
+_BECAUSE = regex(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
+_LIST = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+
+
+def _sections(preamble: str, rest: list[Part], status: Status) -> tuple[Section, ...]:
+    """Return the record's sections in the order of the file; the first of a name has it, others keep their heading."""
+    found: list[Section] = []
+    taken = {section_meant(part.heading) for part in rest}
+    if preamble.strip():
+        found.append(Section("", preamble_heading(preamble), preamble.strip("\n")))
+    for part in rest:
+        name, text = section_meant(part.heading), part.text.strip("\n")
+        if name == "status":
+            mapped = read_status(text).exact and read_status(text).status == status
+            found += [Section("", part.heading, text)] if text.strip() and not mapped else []
+            continue
+        first = name and not any(section.name == name for section in found)
+        pieces = _split_outcome(text, taken) if name == "decision" and first else [("", "", text)]
+        remark = remark_of(part.heading) if first and name != section_named(part.heading) else ""
+        own = "\n\n".join(filter(None, (remark, pieces[0][2])))
+        found.append(Section(name if first else "", part.heading or "…", own))
+        found += [Section(*piece) for piece in pieces[1:]]
+    decision = next((section.text for section in found if section.name == "decision"), "")
+    clause = because(decision)
+    if clause and not any(section.name == "why" for section in found):
+        at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
+        found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
+    return tuple(found)
+
+
+def _split_outcome(text: str, taken: set[str]) -> list[tuple[str, str, str]]:
+    """Return the outcome's own text, then its subsections on consequences and confirmation as sections of their own."""
+    code = code_lines(text)
+    marks = [match for match in _SUBSECTION.finditer(text) if text.count("\n", 0, match.start()) not in code]
+    if not marks:
+        return [("", "", text)]
+    ends = [match.start() for match in marks[1:]] + [len(text)]
+    own = text[: marks[0].start()]
+    split: dict[str, tuple[str, str, str]] = {}
+    for match, end in zip(marks, ends, strict=True):
+        heading = match.group(1)
+        name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else section_meant(heading)
+        piece = text[match.start() : end]
+        if name not in ("impact", "verification") or name in taken:
+            own += piece
+        elif name in split:
+            split[name] = (name, split[name][1], f"{split[name][2]}\n\n{piece.strip(chr(10))}")
+        else:
+            whole = section_meant(heading) == name
+            split[name] = (name, heading, (text[match.end() : end] if whole else piece).strip("\n"))
+    return [("", "", own.strip("\n")), *split.values()]
+
+
+def because(decision: str) -> str:
+    """Return what a MADR outcome ("Chosen option: …, because …") gives as its reason, word for word, or ""."""
+    paragraphs = re.split(r"\n[ \t]*\n", decision)
+    for number, paragraph in enumerate(paragraphs):
+        match = _BECAUSE.search(paragraph) if _CHOSEN.match(paragraph) else None
+        if match is None:
+            continue
+        clause = paragraph[match.end() :].strip()
+        following = paragraphs[number + 1] if number + 1 < len(paragraphs) else ""
+        if not clause or clause[-1] in ":：":
+            clause = f"{clause}\n\n{following}".strip("\n") if _LIST.match(following) else ""
+        return "" if clause.startswith("{") else clause
+    return ""
+
+
+# -- the format -----------------------------------------------------------------------------------
+
+_MADR = frozenset(
+    {"context and problem statement", "decision outcome", "considered options", "pros and cons of the options"}
+)
+
+
+def _format(path: str, values: Mapping[str, Any], heading: str, found: Fields, rest: list[Part]) -> str:
+    """Return the name of the form a file is written in; "plain" for a form of nobody's."""
+    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in rest}
+    names = {section_meant(part.heading) for part in rest}
+    if len(_MADR & headings) >= 2:
+        return _madr(path, values, found, rest)
+    if "status" in names and {"context", "decision"} & names:
+        return "adr-tools" if re.match(r"\d+\. ", heading) and found.date else "nygard"
+    return "nygard" if {"context", "decision", "impact"} <= names and not values else "plain"
+
+
+def _madr(path: str, values: Mapping[str, Any], found: Fields, rest: list[Part]) -> str:
+    outcome = "\n".join(part.text for part in rest if section_meant(part.heading) == "decision")
+    if date_in_name(path) and not values:
+        return "log4brains"
+    if "decision-makers" in values or re.search(r"(?m)^### Confirmation", outcome):
+        return "madr4"
+    if values or re.search(r"(?m)^### Consequences", outcome):
+        return "madr3"
+    return "log4brains" if found.bulleted == "-" and found.tags else "madr2"

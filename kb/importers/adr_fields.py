@@ -1,0 +1,313 @@
+"""Read the small fields of foreign decision records: status words, dates, numbers, titles and section names.
+
+A word that is not certain is never guessed: the caller keeps the text and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from functools import lru_cache
+
+from kb.records.kinds import section_named
+from kb.records.model import Status
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+
+_STATUS_WORDS = {
+    Status.ACCEPTED: "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"
+    "|已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用",
+    Status.PROPOSED: "proposed|proposal|draft|pending|in review|under review|in discussion|under discussion|rfc"
+    "|待验证|提议|提案|已提议|草案|草稿|待定|待评审|评审中|讨论中|建议",
+    Status.REJECTED: "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳",
+    Status.DEPRECATED: "deprecated|obsoleted|obsolete|retired|已废弃|废弃|已弃用|弃用|已过时|过时|作废|已作废",
+    Status.SUPERSEDED: "superseded|superceded|superseeded|supersceded|replaced|已被取代|被取代|已取代|已被替代|被替代"
+    "|已替代|已被替换|被替换",
+}
+_ENDED = "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"
+"""Words of a decision that never came to hold: kept apart from the rejected ones by `original_status`."""
+
+_HOLDS_CHANGED = (
+    "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted|partly accepted|accepted in part"
+    "|partially implemented|已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效"
+)
+"""Words of a record that holds, though another one changed it or it was taken up only in part."""
+
+_NO_LONGER = (
+    "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed|已回退|已撤销|不再适用"
+)
+"""Words of a record that held once and holds no more, without a successor."""
+
+_WORDS = sorted(
+    [(word, status, True) for status, words in _STATUS_WORDS.items() for word in words.split("|")]
+    + [(word, Status.REJECTED, False) for word in _ENDED.split("|")]
+    + [(word, Status.ACCEPTED, False) for word in _HOLDS_CHANGED.split("|")]
+    + [(word, Status.DEPRECATED, False) for word in _NO_LONGER.split("|")],
+    key=lambda row: -len(row[0]),
+)
+_IN_PART = regex(
+    r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded"
+    r"|\bsuper[sc]e+ded[*_ -]{1,3}(?:in[ -]part|partial|partly)"
+    r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
+    re.IGNORECASE,
+)
+_SUPERSEDED_LATER = regex(
+    r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}by\b"
+    r"|(?<![不未])被[^，。；\n]{0,80}?(?:取代|替代|替换)",
+    re.IGNORECASE,
+)
+
+
+class StatusRead(NamedTuple):
+    """What a status text says."""
+
+    status: Status
+    certain: bool
+    """False where no known word was found: the status is then `proposed`."""
+    exact: bool
+    """True where the text is the word and nothing else."""
+    in_part: bool = False
+    """True where a part of the record is superseded: it stays accepted for the rest."""
+
+
+@lru_cache(maxsize=64)
+def read_status(text: str) -> StatusRead:
+    """Return the status that the free *text* of a status field tells, in English or Chinese."""
+    first = text.strip().partition("\n")[0]
+    choices = [word for word in map(_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
+    if len(choices) > 1:
+        return StatusRead(Status.PROPOSED, False, False)
+    if _IN_PART.search(text):
+        waiting = choices and choices[0][1] in (Status.PROPOSED, Status.REJECTED)
+        return StatusRead(choices[0][1] if waiting else Status.ACCEPTED, True, False, True)
+    if _SUPERSEDED_LATER.search(text):
+        return StatusRead(Status.SUPERSEDED, True, False)
+    if not choices:
+        return StatusRead(Status.PROPOSED, False, False)
+    word, status, sure = choices[0]
+    return StatusRead(status, True, sure and _bare(text) == word)
+
+
+def _bare(text: str) -> str:
+    """Return *text* without the emoji, braces and markup around it."""
+    return re.sub(r"^[\W_]+", "", text.strip()).rstrip(" .。*_}\"'`").lower()
+
+
+def _word(text: str) -> tuple[str, Status, bool] | None:
+    """Return the row of the known word *text* begins with: word, status, and whether the word says all of it."""
+    bare = _bare(text)
+    return next((row for row in _WORDS if _begins_with(bare, row[0])), None)
+
+
+def _begins_with(text: str, word: str) -> bool:
+    """Tell whether *text* begins with the whole *word*; a Chinese word may run on."""
+    return text.startswith(word) and not (word.isascii() and re.match(r"[a-z0-9]", text[len(word) :]))
+
+
+# -- dates ----------------------------------------------------------------------------------------
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_YEAR_FIRST = regex(r"(?<!\d)(\d{4})(?:[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)|\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日)")
+_DAY_NAME = regex(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
+_NAME_DAY = regex(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
+_YEAR_LAST = regex(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
+
+
+class DateRead(NamedTuple):
+    """What a date text says."""
+
+    date: str
+    """ISO, or "" where the text names no certain day."""
+    exact: bool
+    """True where the text is one date and nothing else."""
+
+
+def read_date(text: str, *, day_first: bool = False) -> DateRead:
+    """Return the first day that *text* names.
+
+    `05/02/2018` may be May or February and is no certain day, unless *day_first* says how it was meant.
+    """
+    plain = text.strip().strip("{}*_` ")
+    for pattern in (_YEAR_FIRST, _DAY_NAME, _NAME_DAY, _YEAR_LAST):
+        match = pattern.search(plain)
+        if match:
+            return DateRead(_iso(pattern, match, day_first), match.group() == plain)
+    return DateRead("", False)
+
+
+_CLAUSE = regex(
+    r"[;；\n]|[·•|]|\.\s|(?:super[sc]e+ded|replaced|amended|extended|revised|updated)[ -]|取代|替代|修订", re.IGNORECASE
+)
+"""Where a status text goes on to something else than the status: a date behind it is another event's."""
+
+
+def date_in_status(text: str) -> str:
+    """Return the ISO day that stands beside the word of a status text, as in "Accepted (2026-05-16)", or ""."""
+    return read_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
+
+
+_DATED_ROW = regex(
+    r"(?m)^[ \t]*(?:[-*+|#]+[ \t]*)?(?:\*\*|__|\[)?"
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}\s?年\s?\d{1,2}\s?月\s?\d{1,2}\s?日)"
+)
+_CHANGES = frozenset(
+    {
+        "changelog",
+        "change log",
+        "history",
+        "revision history",
+        "changes",
+        "revisions",
+        "变更记录",
+        "修订历史",
+        "修订记录",
+        "变更历史",
+    }
+)
+
+
+def first_dated_change(heading: str, text: str) -> str:
+    """Return the earliest ISO day of the dated lines of a section that lists changes, or ""."""
+    if _plain(heading).rstrip(":：").strip().lower() not in _CHANGES:
+        return ""
+    return min(filter(None, (read_date(row).date for row in _DATED_ROW.findall(text))), default="")
+
+
+def is_day_first(text: str) -> bool | None:
+    """Tell whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
+    match = _YEAR_LAST.search(text)
+    if not match:
+        return None
+    first, second = int(match.group(1)), int(match.group(3))
+    return True if first > 12 >= second else False if second > 12 >= first else None
+
+
+def _iso(pattern: re.Pattern[str], match: re.Match[str], day_first: bool) -> str:
+    groups = [group for group in match.groups() if group]
+    if pattern is _YEAR_FIRST:
+        year, month, day = groups[0], groups[1], groups[2]
+    elif pattern is _DAY_NAME:
+        day, month, year = groups[0], _month(groups[1]), groups[2]
+    elif pattern is _NAME_DAY:
+        month, day, year = _month(groups[0]), groups[1], groups[2]
+    else:
+        first = is_day_first(match.group())
+        if first is None and not day_first and groups[0] != groups[2]:
+            return ""
+        day, month, year = (
+            (groups[0], groups[2], groups[3]) if first is not False else (groups[2], groups[0], groups[3])
+        )
+    try:
+        return date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return ""
+
+
+def _month(name: str) -> str:
+    word = name[:3].lower()
+    return str(_MONTHS.index(word) + 1) if word in _MONTHS else "0"
+
+
+# -- numbers and titles ---------------------------------------------------------------------------
+
+_NAME_DATE = regex(r"(\d{4})-?(\d\d)-?(\d\d)(?=[-_ ]\D|$)")
+_NAME_NUMBER = regex(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
+_RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
+_TITLE_NUMBER = (
+    regex(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
+    regex(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
+    regex(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
+)
+_TITLE_BARE_NUMBER = regex(r"0*(\d{1,5})\s+(?=\S)")
+
+
+def stem_of(path: str) -> str:
+    """Return the file name of *path* without its directories and its suffix."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return name[: -len(".md")] if name.lower().endswith(".md") else name
+
+
+def number_in_name(path: str) -> int | None:
+    """Return the number a file name begins with, or None; a date such as 20201016 is none."""
+    stem = stem_of(path)
+    if _NAME_DATE.match(stem):
+        return None
+    match = _NAME_NUMBER.match(stem)
+    return int(match.group(1)) if match else None
+
+
+def date_in_name(path: str) -> str:
+    """Return the ISO date a file name begins with (`20201016-…`, `2020-10-16-…`), or ""."""
+    match = _NAME_DATE.match(stem_of(path))
+    return read_date("-".join(match.groups())).date if match else ""
+
+
+def title_and_number(heading: str, number: int | None) -> tuple[str, int | None]:
+    """Return *heading* without its "12." or "ADR-012:", and that number; *number* is the one of the file name."""
+    title = heading.strip()
+    for pattern in _TITLE_NUMBER:
+        match = pattern.match(title)
+        if match:
+            return title[match.end() :], int(match.group(1)) if match.group(1) else None
+    match = _TITLE_BARE_NUMBER.match(title)
+    if match and number is not None and int(match.group(1)) == number:
+        return title[match.end() :], number
+    return title, None
+
+
+def title_in_name(path: str) -> str:
+    """Return a title made of the words of a file name, for a file that has none inside."""
+    stem = stem_of(path)
+    match = _NAME_DATE.match(stem) or _NAME_NUMBER.match(stem)
+    words = stem[match.end() :] if match else stem
+    return re.sub(r"[-_]+", " ", words).strip() or stem
+
+
+# -- section names --------------------------------------------------------------------------------
+
+_MORE_SECTIONS = {
+    "context": "problem statement|context and problem|issue|motivation|上下文|背景与问题陈述|背景和问题陈述"
+    "|上下文与问题陈述|上下文和问题陈述|问题陈述|背景信息",
+    "decision": "the decision|决策内容|决策结论|最终决策|决议",
+    "alternatives": "alternatives considered|alternatives considered and rejected|alternatives rejected"
+    "|rejected alternatives|considered alternatives|options considered and rejected|other options|备选项|替代方案"
+    "|候选方案|可选方案|考虑的方案|考虑过的方案|考虑的选项|备选方案对比|曾考虑的方案",
+    "why": "reasoning|reasons|justification|决策依据|依据",
+    "impact": "consequences|consequence|implications|outcomes|后果|结果|影响与后果|后果与影响",
+    "verification": "验证方法|验收|验收标准|确认",
+    "rollback": "rollback plan|回滚方案|回滚计划",
+}
+_NAMED = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
+_NUMBERING = regex(
+    r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
+)
+
+
+_TAIL = regex(r"(?<!\s)\s*+(?=[(（/])")
+
+
+@lru_cache(maxsize=256)
+def section_meant(heading: str) -> str:
+    """Return the canonical name of the section that *heading* begins, "status", or "".
+
+    Consequences are the record's impact (what follows from the decision); drivers, links and the like have no name.
+    """
+    plain = _plain(heading)
+    return _meant(plain) or _meant(_TAIL.split(plain, maxsplit=1)[0])
+
+
+def remark_of(heading: str) -> str:
+    """Return what *heading* says beside its section's name: "(2024, staging)" of "Evidence (2024, staging)"."""
+    head, *tail = _TAIL.split(_plain(heading), maxsplit=1)
+    return tail[0] if tail and _meant(head) and not _meant(tail[0].strip("()（）/ ")) else ""
+
+
+def _plain(heading: str) -> str:
+    """Return *heading* without comments, emphasis and numbering."""
+    bare = re.sub(r"^[^\w（(]+|[*_`]+", "", re.sub(r"<!--.*?(?:-->|\Z)", "", heading)).strip()
+    return _NUMBERING.sub("", bare, count=1).strip()
+
+
+def _meant(plain: str) -> str:
+    word = plain.rstrip(":：").strip().lower()
+    return "status" if word in ("status", "状态", "state") else section_named(word) or _NAMED.get(word, "")

@@ -1,0 +1,203 @@
+"""Settle a whole import of decision records: ids from numbers, links between files, statuses that agree."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from kb.i18n import Message, msg
+from kb.importers.adr import Imported
+from kb.importers.adr_fields import is_day_first, read_date, stem_of
+from kb.importers.adr_links import Link, same_folder
+from kb.records.model import LIVE, Record, Status
+from kb.records.status_names import status_name
+from kb.startup.namedtuple import NamedTuple
+
+
+class Problem(NamedTuple):
+    """Something about one file of an import that a person should know."""
+
+    path: str
+    said: Message
+
+
+class Resolution(NamedTuple):
+    """The records of an import, in its order, and what did not come out even."""
+
+    records: tuple[Record, ...]
+    problems: tuple[Problem, ...]
+
+
+class Edge(NamedTuple):
+    """One record, by its place in the import, acting on another."""
+
+    new: int
+    old: int
+    relation: str
+    """supersedes or amends; what supersedes in part amends."""
+
+
+def resolve(imports: Sequence[Imported], taken: Iterable[str] = ()) -> Resolution:
+    """Return the records of *imports* with ids, links and agreeing statuses; *taken* are ids already in use.
+
+    A number is kept as `D012` where it is free. What one file says of another holds for both; a record becomes
+    superseded only by an accepted one.
+    """
+    problems: list[Problem] = []
+    ids = _ids(imports, set(taken), problems)
+    edges = _edges(imports, problems)
+    records = [item.record._replace(id=id) for item, id in zip(imports, ids, strict=True)]
+    records = _day_first(imports, records)
+    for edge in edges:
+        new, old = records[edge.new], records[edge.old]
+        if edge.relation == "amends":
+            records[edge.new] = new._replace(amends=(*new.amends, old.id))
+        else:
+            records[edge.new] = new._replace(supersedes=(*new.supersedes, old.id))
+            records[edge.old] = _marked(new, old, imports[edge.old].path, problems)
+    _orphans(imports, records, edges, problems)
+    return Resolution(tuple(records), tuple(problems))
+
+
+# -- ids ------------------------------------------------------------------------------------------
+
+
+def _ids(imports: Sequence[Imported], taken: set[str], problems: list[Problem]) -> list[str]:
+    """Return an id for every file: its number's where that is free, else the next above all numbers in use."""
+    ids: dict[int, str] = {}
+    owner: dict[int, str] = {}
+    for place in sorted(range(len(imports)), key=lambda n: imports[n].path):
+        number, path = imports[place].number, imports[place].path
+        if number is None:
+            continue
+        if f"D{number:03d}" not in taken:
+            ids[place] = f"D{number:03d}"
+            taken.add(ids[place])
+            owner[number] = path
+        elif number in owner:
+            problems.append(
+                Problem(path, msg("the number {number} belongs to {path} too", number=number, path=owner[number]))
+            )
+        else:
+            problems.append(Problem(path, msg("the id {id} is in use already", id=f"D{number:03d}")))
+    following = max((int(id[1:]) for id in taken if re.fullmatch(r"D\d+", id)), default=0) + 1
+    for place in sorted(set(range(len(imports))) - set(ids), key=lambda n: (imports[n].record.date, imports[n].path)):
+        ids[place] = f"D{following:03d}"
+        following += 1
+    return [ids[place] for place in range(len(imports))]
+
+
+# -- links ----------------------------------------------------------------------------------------
+
+
+class _Files:
+    """The files of an import, found by path, name or number."""
+
+    def __init__(self, imports: Sequence[Imported]) -> None:
+        self.imports = imports
+        self.by_path = {item.path: place for place, item in enumerate(imports)}
+        self.by_stem: dict[str, list[int]] = defaultdict(list)
+        self.by_number: dict[int, list[int]] = defaultdict(list)
+        for place, item in enumerate(imports):
+            self.by_stem[stem_of(item.path).lower()].append(place)
+            if item.number is not None:
+                self.by_number[item.number].append(place)
+
+    def named(self, link: Link, path: str) -> list[int]:
+        """Return the files that the target of *link*, written in *path*, may mean; those beside *path* go first."""
+        if link.target.isdigit():
+            found = self.by_number.get(int(link.target), [])
+        else:
+            exact = self.by_path.get(same_folder(path, link.target))
+            found = [exact] if exact is not None else self.by_stem.get(stem_of(link.target).lower(), [])
+        folder = posixpath.dirname(path)
+        beside = [place for place in found if posixpath.dirname(self.imports[place].path) == folder]
+        return beside or found
+
+
+def _edges(imports: Sequence[Imported], problems: list[Problem]) -> list[Edge]:
+    """Return every relation once, from whichever ends state it; what one end calls partial is partial.
+
+    A file's first word on a relation (its status, then its text) is its last.
+    """
+    files = _Files(imports)
+    said: dict[tuple[int, int], set[str]] = defaultdict(set)
+    stated: set[tuple[int, tuple[int, int], str]] = set()
+    for place, item in enumerate(imports):
+        for link in item.links:
+            found = [other for other in files.named(link, item.path) if other != place]
+            if len(found) == 1:
+                pair = (place, found[0]) if link.relation in ("supersedes", "amends") else (found[0], place)
+                kind = "supersedes" if link.relation.startswith("supersede") else "amends"
+                if (place, pair, kind) in stated:
+                    continue
+                stated.add((place, pair, kind))
+                said[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
+            elif files.named(link, item.path) != [place]:
+                problems.append(Problem(item.path, _unresolved(link, [imports[other].path for other in found])))
+    full = {pair for pair, kinds in said.items() if "supersedes" in kinds and "in part" not in kinds}
+    edges: dict[Edge, None] = {}
+    for new, old in sorted(said, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
+        if (new, old) not in full:
+            edges[Edge(new, old, "amends")] = None
+        elif Edge(old, new, "supersedes") in edges:
+            problems.append(
+                Problem(imports[new].path, msg("{path} and this file supersede each other", path=imports[old].path))
+            )
+        else:
+            edges[Edge(new, old, "supersedes")] = None
+    return list(edges)
+
+
+def _unresolved(link: Link, candidates: list[str]) -> Message:
+    if candidates:
+        return msg(
+            "{relation} {target}: several files answer to that: {paths}",
+            relation=link.relation,
+            target=link.target,
+            paths=", ".join(candidates),
+        )
+    return msg("{relation} {target}: no imported file answers to that", relation=link.relation, target=link.target)
+
+
+# -- what the set tells about each record ---------------------------------------------------------
+
+
+def _marked(new: Record, old: Record, path: str, problems: list[Problem]) -> Record:
+    """Return *old* as its successor leaves it."""
+    if old.status not in LIVE:
+        return old
+    if new.status in (Status.PROPOSED, Status.REJECTED):
+        problems.append(
+            Problem(path, msg("{id} would supersede it, but is {status}", id=new.id, status=status_name(new.status)))
+        )
+        return old
+    problems.append(Problem(path, msg("{id} supersedes it, its own status does not say so", id=new.id)))
+    return old._replace(status=Status.SUPERSEDED)
+
+
+def _orphans(
+    imports: Sequence[Imported], records: Sequence[Record], edges: Sequence[Edge], problems: list[Problem]
+) -> None:
+    """Report the superseded records that nothing in the import supersedes."""
+    followed = {edge.old for edge in edges if edge.relation == "supersedes"}
+    for place, record in enumerate(records):
+        if record.status == Status.SUPERSEDED and place not in followed:
+            problems.append(Problem(imports[place].path, msg("superseded, but no imported record supersedes it")))
+
+
+def _day_first(imports: Sequence[Imported], records: list[Record]) -> list[Record]:
+    """Return *records* with dates like 05/02/2018 read, where the other files of a folder put the day first."""
+    proofs: dict[str, set[bool]] = defaultdict(set)
+    texts = [str(record.extra.get("original_date") or "") for record in records]
+    for item in imports:
+        if item.day_first is not None:
+            proofs[posixpath.dirname(item.path)].add(item.day_first)
+    return [
+        record._replace(date=read_date(text, day_first=True).date)
+        if text and not record.date and proofs[posixpath.dirname(item.path)] == {True} and is_day_first(text) is None
+        else record
+        for item, record, text in zip(imports, records, texts, strict=True)
+    ]

@@ -1,0 +1,199 @@
+"""The layout of one project: `.wukong/context/` with `anchors.md`, `dcp-config.yaml`, `templates/` and `sessions/`.
+
+The files under `content/` stay the truth. This tree is made of them for people and tools that know it, and what was
+changed in it is taken back (RUYI-48). An archive `shop-20261120-101500-ab12cd34` is `2026-11-20-shop-101500-ab12cd34`
+there, so that either name tells the other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from kb.errors import KbError, NeedsPerson
+from kb.i18n import msg
+from kb.importers.wukong import SNAPSHOT, parse, render
+from kb.records.front_matter import decode
+from kb.records.model import GLOBAL, Record, Verdict
+from kb.records.record_paths import CONTENT, TREE
+from kb.sessions.prune_transcript import settings_at, settings_text
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.templates import FOLDER
+from kb.writing.plain_files import Change, change_files, contents, uncommitted
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_SETTINGS = "kb.toml"
+_DCP = "dcp-config.yaml"
+_FORMS = ("compact", "normal", "expanded", "anchor")
+_ARCHIVE = re.compile(r"(.+)-(\d{4})(\d\d)(\d\d)-(\d{6}-.{8})")
+_FOLDER = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(.+)-(\d{6}-.{8})")
+_SET = re.compile(r"(?m)^[ \t]*(?:#[ \t]*)?layout[ \t]*=.*$")
+
+
+class Migrated(NamedTuple):
+    """What a migration did, or would."""
+
+    files: tuple[str, ...]
+    """The files it wrote or removed."""
+    brought: tuple[Verdict, ...] = ()
+    """What became of anchors that only the tree had."""
+    commit: str = ""
+
+
+def migrate(kb: KnowledgeBase, layout: str, *, dry_run: bool = False) -> Migrated:
+    """Change to *layout*: `project` makes the tree or makes it anew, `user` removes it; both take back from it first.
+
+    What is taken back: anchors, archives, templates and settings that only the tree has. Raise NeedsPerson for an
+    anchor that was edited in the tree: which of the two texts holds is for a person to say.
+    """
+    changed: list[str] = []
+
+    def plan(tip: str) -> Change:
+        kept = contents(kb, tip, kb.repository.files(tip, TREE))
+        back = _taken_back(kb, tip, kept)
+        made = _tree(kb, tip, back) if layout == "project" else {}
+        files = {**made, **{path: None for path in kept if path not in made}}
+        changed[:] = sorted({path for path in files if kept.get(path) != files[path]} | set(back))
+        subject = "Lay the context out for one project" if made else "Keep the context under content/ only"
+        return Change({**back, **files, **_setting(kb, tip, layout)}, subject)
+
+    _refuse_uncommitted(kb)
+    new = _refuse_edited(kb)
+    brought = kb.import_records(new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
+    commit = change_files(kb, "layout", plan, dry_run=dry_run)
+    return Migrated(tuple(changed), tuple(brought), "" if dry_run else commit)
+
+
+# -- the tree -------------------------------------------------------------------------------------
+
+
+def stale_anchors(kb: KnowledgeBase) -> str:
+    """Return the path of `anchors.md` where the tree has it and it no longer says what the records do; else ""."""
+    path = f"{TREE}/anchors.md"
+    place = os.path.join(kb.root, *path.split("/"))
+    if not os.path.isfile(place) or os.path.realpath(place) != os.path.join(
+        os.path.realpath(kb.root), *path.split("/")
+    ):
+        return ""
+    with open(place, "rb") as file:
+        return path if file.read().removeprefix(SNAPSHOT.encode()) != _anchors(kb) else ""
+
+
+def _anchors(kb: KnowledgeBase) -> bytes:
+    """Return all records as `anchors.md` has them."""
+    return render(sorted(kb.records(), key=lambda record: record.uid or "~"), "zh", GLOBAL).encode()
+
+
+def _tree(kb: KnowledgeBase, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
+    names = [_DCP, *map(_template, _FORMS), *kb.repository.files(tip, f"{CONTENT}/sessions")]
+    here = {**contents(kb, tip, names), **back}
+    anchors = _anchors(kb)
+    files = {
+        "anchors.md": SNAPSHOT.encode() + anchors if anchors else b"",
+        ".gitignore": b"current/\n",
+        _DCP: here[_DCP] or _default(),
+    }
+    for form in _FORMS:
+        files[f"templates/{form}.md"] = here[_template(form)] or _built_in(kb, form)
+    for path, data in here.items():
+        name, _, file = path.removeprefix(f"{CONTENT}/sessions/").partition("/")
+        if file and (match := _ARCHIVE.fullmatch(name)):
+            project, year, month, day, rest = match.groups()
+            folder = f"{year}-{month}-{day}-{project}-{rest}"
+            files[f"sessions/{folder}/{file}"] = data or b""
+    return {f"{TREE}/{name}": data for name, data in files.items()}
+
+
+def _template(form: str) -> str:
+    return f"{CONTENT}/templates/{form}.md"
+
+
+def _built_in(kb: KnowledgeBase, form: str) -> bytes:
+    with open(os.path.join(FOLDER, kb.config.language, f"{form}.md"), "rb") as file:
+        return file.read()
+
+
+def _default() -> bytes:
+    """Return the settings of pruning as kb has them of itself."""
+    return settings_text(settings_at(""), "").encode()
+
+
+# -- the way back ---------------------------------------------------------------------------------
+
+
+def _refuse_uncommitted(kb: KnowledgeBase) -> None:
+    """Raise NeedsPerson for edits that nobody has committed: what is taken back is what is committed."""
+    paths = uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
+    if paths:
+        raise NeedsPerson(
+            msg("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
+            hint=msg("commit them first, so that they are not passed over: git add PATH && git commit"),
+        )
+
+
+def _refuse_edited(kb: KnowledgeBase) -> list[Record]:
+    """Return the anchors that only the tree has; raise NeedsPerson for those that it has in other words."""
+    tip = kb.repository.head().oid
+    place = f"{TREE}/anchors.md"
+    data = kb.repository.blob(tip, place) if tip else None
+    if not data or not data.strip():
+        return []
+    own = {(record.scope, record.id): record for record in kb.records()}
+    found = parse(decode(data, place), GLOBAL, place)
+    twins = [(record, own[record.scope, record.id]) for record in found if (record.scope, record.id) in own]
+    edited = [mine.id for theirs, mine in twins if _text(theirs) != _text(mine)]
+    if edited:
+        raise NeedsPerson(
+            msg("{path} says something else than the records {ids}", path=place, ids=", ".join(edited[:10])),
+            hint=msg("carry the change over with kb edit, or take it back in {path}", path=place),
+        )
+    return [record for record in found if (record.scope, record.id) not in own]
+
+
+def _text(record: Record) -> str:
+    """Return *record* as it stands in the file, however blank lines are set there."""
+    return re.sub(r"\n{2,}", "\n\n", render([record], "zh", GLOBAL)).strip().removesuffix("---").strip()
+
+
+def _taken_back(kb: KnowledgeBase, tip: str, kept: Mapping[str, bytes | None]) -> dict[str, bytes]:
+    """Return the files that the tree has and `content/` lacks: settings, templates and archives."""
+    back: dict[str, bytes] = {}
+    for path, data in kept.items():
+        name = path.removeprefix(f"{TREE}/")
+        head, _, rest = name.partition("/")
+        form = rest.removesuffix(".md")
+        if name == _DCP and data != _default():
+            back[_DCP] = data or b""
+        elif head == "templates" and form in _FORMS and data != _built_in(kb, form):
+            back[_template(form)] = data or b""
+        elif head == "sessions" and "/" in rest:
+            folder, _, file = rest.partition("/")
+            back[f"{CONTENT}/sessions/{_archive(folder)}/{file}"] = data or b""
+    here = contents(kb, tip, list(back))
+    return {path: data for path, data in back.items() if here[path] is None}
+
+
+def _archive(folder: str) -> str:
+    """Return the name under `content/sessions/` of what the tree calls *folder*."""
+    match = _FOLDER.fullmatch(folder)
+    if match is None:
+        return folder
+    year, month, day, project, rest = match.groups()
+    return f"{project}-{year}{month}{day}-{rest}"
+
+
+def _setting(kb: KnowledgeBase, tip: str, layout: str) -> Mapping[str, bytes]:
+    """Return the settings with *layout* in its line, or as the last one."""
+    data = kb.repository.blob(tip, _SETTINGS)
+    text = decode(data, _SETTINGS) if data else ""
+    row = f'layout = "{layout}"'
+    if _SET.search(text):
+        return {_SETTINGS: _SET.sub(row, text, count=1).encode()}
+    if "[" in text and re.search(r"(?m)^\[", text):
+        raise KbError(msg("{path} has a table: put `{row}` above it by hand", path=_SETTINGS, row=row))
+    gap = "" if not text or text.endswith("\n") else "\n"
+    return {_SETTINGS: f"{text}{gap}{row}\n".encode()}

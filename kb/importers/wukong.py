@@ -1,0 +1,350 @@
+"""Read and write the single-file form `anchors.md`: many anchors, each under `## [D001] title`.
+
+A file in the canonical form comes back byte for byte. What a file does otherwise (other labels, more fields, a `---`
+between anchors, text between them, more or fewer blank lines) is kept in `extra["anchors_md"]`, so that it comes back
+too; only CRLF and blanks inside a heading do not. Inside a section headings count from `####`; in a record from `###`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from kb.errors import BadRecord
+from kb.i18n import msg
+from kb.importers.adr_parts import PREAMBLES, preamble_heading
+from kb.importers.wukong_fields import FORM, HEAD, line_for, read_line, wanted, written_value
+from kb.records.blocks import contained, escape
+from kb.records.kinds import BY_PREFIX, section_label, section_named
+from kb.records.model import GLOBAL, Record, Section
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.code_fences import code_lines
+from kb.text.line_ends import lines
+from kb.text.segment import one_line
+
+if TYPE_CHECKING:
+    from typing import Any
+
+USER_HEADING = "User notes (用户笔记)"
+SNAPSHOT = (
+    "<!-- A copy of the records under content/, which may be newer. Make it anew: kb layout migrate project -->\n"
+    "<!-- 这是 content/ 下记录的副本，记录可能更新。重新生成：kb layout migrate project -->\n\n"
+)
+"""What stands at the top of an `anchors.md` that is committed beside the records; it belongs to no anchor."""
+
+_ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*+((?:[^ \t\n]++|[ \t]++(?!$))*+)[ \t]*+$")
+_TOP = regex(r" {0,3}##?(?:[ \t]|$)")
+_SECTION = regex(r" {0,3}###[ \t]++((?:.*[^ \t\n])?)[ \t]*$")
+_RULE = regex(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
+_HASHES = regex(r"( {0,3})(?<!#)(#++)(?=[ \t\n]|$)")
+_MOST_BLANK = 10_000
+"""So many line ends in a row are believed to have stood in a file."""
+_PATH = regex(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
+
+
+class _Region(NamedTuple):
+    """The lines of one anchor, without its heading, and the numbers of those that stand in code."""
+
+    id: str
+    title: str
+    line: int
+    rows: list[str]
+    code: set[int]
+    is_last: bool
+    """Nothing stands behind it in the file."""
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def parse(text: str, scope: str = GLOBAL, path: str = "") -> list[Record]:
+    """Return the anchors of a single-file *text*; raise BadRecord for a file without any, or a prefix no kind has.
+
+    Scope is *scope* unless an anchor names its own.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").removeprefix(SNAPSHOT)
+    rows = lines(text)
+    language = "zh" if re.search(r"\*\*(?:状态|日期)", text) else "en"
+    fenced = _fenced(rows)
+    records: list[Record] = []
+    before: list[str] = []
+    number = 0
+    while number < len(rows):
+        match = _ANCHOR.match(rows[number].rstrip("\n")) if number not in fenced else None
+        if match is None:
+            before.append(rows[number])
+            number += 1
+            continue
+        end = next((n for n in range(number + 1, len(rows)) if n not in fenced and _TOP.match(rows[n])), len(rows))
+        inside = {n - number - 1 for n in range(number + 1, end) if n in fenced}
+        region = _Region(match[1] + match[2], match[3], number + 1, rows[number + 1 : end], inside, end == len(rows))
+        records.append(_record(region, match[1], "".join(before), language, scope, path))
+        before, number = [], end
+    if not records:
+        raise BadRecord(
+            msg("no anchor: no heading such as “## [D001] title”"), path=path, hint=msg("for ADR files: kb import adr")
+        )
+    if "".join(before).strip():
+        records[-1] = _with_form(records[-1], {"after": "".join(before)})
+    return records
+
+
+def _fenced(rows: list[str]) -> set[int]:
+    """Return the lines that stand in code; anchor by anchor, so that a long file costs no more than its anchors."""
+    starts = [n for n, row in enumerate(rows) if n and row.startswith("## [")]
+    found: set[int] = set()
+    for first, end in pairwise([0, *starts, len(rows)]):
+        inside = code_lines("".join([*rows[first:end], "# \n"]))
+        if end < len(rows) and end - first in inside:
+            return set(code_lines("".join(rows)))
+        found.update(first + n for n in inside if n < end - first)
+    return found
+
+
+def _record(region: _Region, prefix: str, before: str, language: str, scope: str, path: str) -> Record:
+    form: dict[str, Any] = {"before": before} if before else {}
+    cut = [n for n, row in enumerate(region.rows) if n not in region.code and _SECTION.match(row.rstrip("\n"))]
+    ends = [*cut, len(region.rows)]
+    head = _promoted(region.rows[: ends[0]], 0, region.code)
+    texts = [_promoted(region.rows[a + 1 : b], a + 1, region.code) for a, b in pairwise(ends)]
+    *above, last = [head, *texts]
+    if rule := _RULE.search(last):
+        last = last[: rule.start()]
+        form["rule"] = True if rule[0] == _rule(last, region.is_last) else rule[0]
+        head, *texts = [*above, last]
+    values, rest = _read_head(head)
+    headings = [_heading_of(region.rows[n]) for n in cut]
+    sections = _sections(headings, texts, rest)
+    user = next((t.strip("\n") for h, t in zip(headings, texts, strict=True) if h == USER_HEADING), "")
+    kind = values.pop("kind", "") or (BY_PREFIX[prefix].name if prefix in BY_PREFIX else "")
+    if not kind:
+        raise BadRecord(msg("no kind has the prefix {prefix}", prefix=prefix), path=path, line=region.line)
+    record = Record(region.id, kind, one_line(region.title), **{"scope": scope, **_known(values)})
+    record = record._replace(sections=sections, user=_shifted(user, -2) + "\n" if user else "")
+    if "impact" not in values:
+        record = record._replace(impact=impact_paths(record.section("impact")))
+    form |= _departures(record, head.strip("\n"), rest, texts, language, scope)
+    return _with_form(record, form | _uneven([head, *texts], form, region.is_last))
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != "id"}
+
+
+def _heading_of(row: str) -> str:
+    match = _SECTION.match(row.rstrip("\n"))
+    return re.sub(r"(?<![ \t])[ \t]++#+$", "", match[1]) if match else ""
+
+
+def _sections(headings: list[str], texts: list[str], rest: str) -> tuple[Section, ...]:
+    """Return the sections in their order, the lines of the head that are no fields first."""
+    found = [Section("", preamble_heading(rest), rest)] if rest else []
+    for heading, text in zip(headings, texts, strict=True):
+        name = section_named(heading)
+        if heading != USER_HEADING:
+            taken = any(section.name == name for section in found)
+            found.append(Section("" if taken else name, heading, text.strip("\n")))
+    return tuple(found)
+
+
+def _read_head(head: str) -> tuple[dict[str, Any], str]:
+    """Return the values of the field lines of an anchor's *head*, and its other lines."""
+    values: dict[str, Any] = {}
+    rest: list[str] = []
+    for row in lines(head):
+        read = read_line(row)
+        if read and read[0] not in values:
+            values[read[0]] = read[1]
+        else:
+            rest.append(row)
+    return values, "".join(rest).strip("\n")
+
+
+def _departures(record: Record, head: str, rest: str, texts: list[str], language: str, scope: str) -> dict[str, Any]:
+    """Return how an anchor departs from the canonical form in the *language* of its file."""
+    form: dict[str, Any] = {} if _head(record, rest, language, scope) == head else {"head": head}
+    if texts and all(re.match(r"\n[^\n]", text) for text in texts):
+        form["loose"] = True
+    return form
+
+
+def _uneven(texts: Sequence[str], form: Mapping[str, Any], is_last: bool) -> dict[str, Any]:
+    """Return the line ends around *texts*, which follow the headings of an anchor, where they are not the usual ones.
+
+    They are two numbers for each text; the last one is left out where it is the usual one.
+    """
+    found: list[int] = []
+    usual: list[int] = []
+    for number, text in enumerate(texts):
+        core = text.strip("\n")
+        lead = len(text) - len(text.lstrip("\n"))
+        found += [lead, len(text) - lead - len(core)]
+        usual += _usual_gaps(number, core, form, _behind(form, number + 1 == len(texts), is_last))
+    if found == usual:
+        return {}
+    return {"gaps": found[:-1] if found[-1] == usual[-1] else found}
+
+
+def _behind(form: Mapping[str, Any], ends: bool, is_last: bool) -> int:
+    """Return how many line ends usually follow a text: 2, unless a rule or the end of the file does.
+
+    *ends*: it is the last text of its anchor, which *is_last* in the file or not.
+    """
+    return 2 if not ends else 0 if form.get("rule") else 1 if is_last else 2
+
+
+def _usual_gaps(number: int, text: str, form: Mapping[str, Any], behind: int) -> list[int]:
+    """Return how many line ends stand before and behind a *text* in the canonical form; *number* 0 is the head."""
+    if not text:
+        return [1 if behind == 2 else 0, 0]
+    return [1 if number == 0 or form.get("loose") else 0, behind]
+
+
+def _rule(text: str, is_last: bool) -> str:
+    """Return the line that closes an anchor behind its last *text*, in the canonical form."""
+    return ("\n\n" if text.strip("\n") else "\n") + ("---\n" if is_last else "---\n\n")
+
+
+def impact_paths(text: str) -> tuple[str, ...]:
+    """Return the paths that the list items of an impact section begin with: "- `src/llm/`: …"."""
+    found = (match[1] for match in map(_PATH.match, text.split("\n")) if match)
+    return tuple(dict.fromkeys(word for word in found if "/" in word or re.search(r"\w\.\w+$", word)))
+
+
+def _with_form(record: Record, form: Mapping[str, Any]) -> Record:
+    if not form:
+        return record
+    return record._replace(extra={**record.extra, FORM: {**record.extra.get(FORM, {}), **form}})
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def heading_for(section: Section, language: str) -> str:
+    """Return the heading of *section* as it was written, else "Decision" in English, "Decision (决策)" in Chinese."""
+    written = one_line(section.heading)
+    if not section.name or section_named(written) == section.name:
+        return written or "…"
+    label = section_label(section.name, "en")
+    return f"{label} ({section_label(section.name, 'zh')})" if language == "zh" else label
+
+
+def render(records: Sequence[Record], language: str, scope: str = GLOBAL) -> str:
+    """Return *records* as one file; the scope of a record is written where it is not *scope*.
+
+    The uid is not written: it belongs to the store.
+    """
+    last = len(records) - 1
+    return "".join(_anchor(record, language, scope, is_last=number == last) for number, record in enumerate(records))
+
+
+def _anchor(record: Record, language: str, scope: str, *, is_last: bool) -> str:
+    form = record.extra.get(FORM)
+    form = form if isinstance(form, Mapping) else {}
+    after = str(form.get("after") or "")
+    if after and not is_last:
+        after = after.rstrip("\n") + "\n\n"
+    preamble = next((s.text.strip("\n") for s in record.sections if not s.name and s.heading in PREAMBLES), "")
+    head = _kept_head(record, form, preamble, language, scope)
+    pieces = [(f"## [{record.id}] {one_line(record.title)}\n", _shifted(contained(head), 1))]
+    for section in record.sections:
+        if section.name or section.heading not in PREAMBLES:
+            text = _shifted(escape(section.text.strip("\n")), 1)  # no rank above its own, no fence left open
+            pieces.append((f"### {heading_for(section, language)}\n", text))
+    if record.user.strip():
+        pieces.append((f"### {USER_HEADING}\n", _shifted(contained(record.user.strip("\n")), 3)))
+    return str(form.get("before") or "") + _joined(pieces, form, is_last=is_last and not after) + after
+
+
+def _joined(pieces: Sequence[tuple[str, str]], form: Mapping[str, Any], *, is_last: bool) -> str:
+    """Return headings with their texts, the line ends around these as the file had them."""
+    found: list[str] = []
+    for number, (heading, text) in enumerate(pieces):
+        behind = _behind(form, number + 1 == len(pieces), is_last)
+        gaps = _kept_gaps(form, number, len(pieces), text, behind) or _usual_gaps(number, text, form, behind)
+        found += [heading, "\n" * gaps[0], text, "\n" * gaps[1]]
+    if rule := form.get("rule"):
+        is_fit = isinstance(rule, str) and (is_last or rule.endswith("\n"))
+        found.append(rule if is_fit else _rule(pieces[-1][1], is_last))
+    return "".join(found)
+
+
+def _kept_gaps(form: Mapping[str, Any], number: int, pieces: int, text: str, behind: int) -> list[int]:
+    """Return the line ends around a *text* as the file had them; none where they do not fit what has changed since."""
+    gaps = form.get("gaps")
+    if not isinstance(gaps, list) or not 0 <= 2 * pieces - len(gaps) <= 1:
+        return []
+    kept = (gaps if len(gaps) == 2 * pieces else [*gaps, behind if text else 0])[2 * number : 2 * number + 2]
+    is_fit = all(type(n) is int and 0 <= n <= _MOST_BLANK for n in kept)
+    return kept if is_fit and (kept[1] == 0 if not text else kept[1] > 0 or behind < 2) else []
+
+
+def _head(record: Record, preamble: str, language: str, scope: str) -> str:
+    """Return the canonical head of an anchor: its field lines, then the lines that are no fields."""
+    fields = "\n".join(line_for(name, record, language) for name in _needed(record, scope))
+    return f"{fields}\n\n{preamble}" if preamble else fields
+
+
+def _needed(record: Record, scope: str) -> list[str]:
+    """Return the names of the fields that a head must have, so that reading it gives the record again."""
+    derived = impact_paths(record.section("impact"))
+    return [name for name in HEAD if wanted(name, record, scope, derived)]
+
+
+def _kept_head(record: Record, form: Mapping[str, Any], preamble: str, language: str, scope: str) -> str:
+    """Return the head as the file had it, with the lines of changed fields renewed; else the canonical one."""
+    kept = str(form.get("head") or "")
+    values, rest = _read_head(kept)
+    if "head" not in form or rest != preamble:
+        return _head(record, preamble, language, scope)
+    rows: list[str] = []
+    last = 0
+    seen: set[str] = set()
+    for row in lines(kept):
+        read = read_line(row)
+        name = read[0] if read and read[0] not in seen else ""
+        if name:
+            seen.add(name)
+            row = row if read and read[1] == written_value(name, record) else line_for(name, record, language) + "\n"
+            last = len(rows) + 1
+        rows.append(row)
+    unsaid = {"status"} if record.status == Record("", "", "").status else set()
+    missing = [name for name in _needed(record, scope) if name not in values and name not in unsaid]
+    added = [line_for(name, record, language) + "\n" for name in missing]
+    if added and last and not rows[last - 1].endswith("\n"):
+        rows[last - 1] += "\n"
+    return "".join([*rows[:last], *added, *rows[last:]]).strip("\n")
+
+
+# -- headings inside a section --------------------------------------------------------------------
+
+
+def _promoted(rows: list[str], first: int, code: set[int]) -> str:
+    """Return *rows*, which begin at the line *first* of their region, with headings from #### one rank up."""
+    return "".join(
+        row
+        if n in code
+        else _HASHES.sub(lambda m: m[1] + (m[2][1:] if len(m[2]) > 3 else m[2]), row, count=1)
+        if row.lstrip(" ").startswith("####")
+        else row
+        for n, row in enumerate(rows, first)
+    )
+
+
+def _shifted(text: str, by: int) -> str:
+    """Return *text* with its headings outside code *by* ranks lower; by 1 from ### on, by 3 (a user's notes) all."""
+    if "#" not in text:
+        return text
+    code = code_lines(text)
+    least = 3 if by == 1 else 1 if by > 0 else 1 - by
+
+    def moved(match: re.Match[str]) -> str:
+        ranks = len(match[2])
+        return match[1] + "#" * (ranks + by if ranks >= least else ranks)
+
+    return "".join(
+        row if n in code else _HASHES.sub(moved, row, count=1) if _HASHES.match(row) else row
+        for n, row in enumerate(lines(text))
+    )

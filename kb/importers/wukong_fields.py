@@ -1,0 +1,154 @@
+"""The field lines of an anchor in the single-file form: `**状态**: ✅ 生效`, `**Date**: 2024-01-15`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from kb.importers.adr_fields import read_date, read_status
+from kb.records.kinds import BY_PREFIX, kind_label, kind_named
+from kb.records.model import Record, Status
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+FORM = "anchors_md"
+"""The key in `Record.extra` that remembers how a file departs from the canonical form."""
+
+
+class Label(NamedTuple):
+    """What a field is called."""
+
+    zh: str
+    en: str
+    aliases: tuple[str, ...] = ()
+
+
+HEAD: Mapping[str, Label] = {
+    "id": Label("ID", "ID", ("编号",)),
+    "date": Label("日期", "Date", ("创建时间", "创建日期", "created")),
+    "status": Label("状态", "Status"),
+    "kind": Label("类型", "Kind", ("type",)),
+    "scope": Label("范围", "Scope"),
+    "tags": Label("标签", "Tags"),
+    "impact": Label("影响路径", "Impact paths"),
+    "supersedes": Label("取代", "Supersedes"),
+    "amends": Label("修订", "Amends"),
+    "coexists_with": Label("并存", "Coexists with"),
+    "claims": Label("声明", "Claims"),
+    "occurrences": Label("出现次数", "Occurrences"),
+    "sources": Label("来源", "Sources"),
+    "confirmed": Label("确认日期", "Confirmed"),
+    "extra": Label("其他字段", "Other fields"),
+}
+"""In the order in which a head shows them."""
+
+STATUS_LABELS: Mapping[str, Label] = {
+    Status.ACCEPTED: Label("✅ 生效", "✅ Accepted"),
+    Status.PROPOSED: Label("⚠️ 待验证", "⚠️ Proposed"),
+    Status.DEPRECATED: Label("❌ 已废弃", "❌ Deprecated"),
+    Status.REJECTED: Label("❌ 已拒绝", "❌ Rejected"),
+    Status.SUPERSEDED: Label("❌ 已被取代", "❌ Superseded"),
+}
+_SIGNS = {"✅": Status.ACCEPTED, "⚠️": Status.PROPOSED, "⚠": Status.PROPOSED, "❌": Status.DEPRECATED}
+_LINE = regex(r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$")
+_NAMES = {word.lower(): name for name, label in HEAD.items() for word in (label.zh, label.en, *label.aliases)}
+_TEXTS = frozenset({"id", "confirmed"})
+_LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})
+_MAPS = frozenset({"coexists_with", "claims", "extra"})
+
+
+def read_line(row: str) -> tuple[str, Any] | None:
+    """Return the field and the value of a head line, or None for a line that is no field or is not understood."""
+    match = _LINE.match(row.rstrip("\n"))
+    name = _NAMES.get(match[1].strip().lower(), "") if match else ""
+    if not match or not name or not match[2]:
+        return None
+    value = _value(name, match[2])
+    return None if value is None else (name, value)
+
+
+def _value(name: str, text: str) -> Any:
+    """Return the value that *text* has as the field *name*, or None where it is not understood."""
+    if name in _LISTS:
+        return _list(text)
+    if name in _MAPS:
+        return _json(text, dict)
+    if name == "date":
+        return read_date(text).date or None
+    if name == "status":
+        read = read_status(text)
+        return read.status if read.certain else _SIGNS.get(text.strip())
+    if name == "kind":
+        kind = kind_named(text)
+        return kind.name if kind else None
+    if name == "scope":
+        return text if re.fullmatch(r"global|(?:project|agent)/\S+", text) else None
+    if name == "occurrences":
+        return int(text) if text.isascii() and text.isdigit() and 0 < int(text) < 10**9 else None
+    return text
+
+
+def _list(text: str) -> tuple[str, ...] | None:
+    items = _json(text, list)
+    if items is not None:
+        return tuple(str(item) for item in items)
+    return tuple(word.strip().strip("[]`") for word in re.split(r"[,，、]", text) if word.strip()) or None
+
+
+def _json(text: str, wanted_type: type) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, wanted_type) else None
+
+
+def wanted(name: str, record: Record, scope: str, derived: tuple[str, ...]) -> bool:
+    """Tell whether a head needs the field; *derived* are the paths that the impact section gives by itself."""
+    value = getattr(record, name)
+    if name == "status":
+        return True
+    if name == "kind":
+        return bool(value != _kind_of(record.id))
+    if name == "scope":
+        return bool(value != scope)
+    if name == "impact":
+        return bool(value != derived)
+    if name == "occurrences":
+        return bool(value != 1)
+    return name != "id" and bool(written_value(name, record))
+
+
+def _kind_of(id: str) -> str:
+    """Return the name of the kind whose prefix *id* has, or ""."""
+    kind = BY_PREFIX.get(id.rstrip("0123456789"))
+    return kind.name if kind else ""
+
+
+def written_value(name: str, record: Record) -> Any:
+    """Return the value of a field as it is written; what remembers a file's form is no field."""
+    value = getattr(record, name)
+    return {key: item for key, item in value.items() if key != FORM} if name == "extra" else value
+
+
+def line_for(name: str, record: Record, language: str) -> str:
+    """Return the field *name* of *record* as a line of a head."""
+    label = HEAD[name].zh if language == "zh" else HEAD[name].en
+    value = written_value(name, record)
+    if name == "status":
+        shown = STATUS_LABELS.get(value)
+        text = str(value) if shown is None else shown.zh if language == "zh" else shown.en
+    elif name == "kind":
+        text = kind_label(value, language)
+    elif name in _MAPS:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    elif name in _LISTS:
+        simple = all(word.strip("[]` \t") == word and re.fullmatch(r"[^,，、\n]+", word) for word in value)
+        text = ", ".join(value) if value and simple else json.dumps(value, ensure_ascii=False)
+    else:
+        text = str(value)
+    return f"**{label}**: {text}"

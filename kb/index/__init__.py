@@ -1,0 +1,1 @@
+"""The index: a cache of the records in SQLite."""

@@ -1,0 +1,206 @@
+"""The table by which records are ranked: for each term the records that hold it, and how much it says there.
+
+A question with common words would touch most of the table. So its rarest terms decide which records are looked at, as
+many terms as `ENOUGH` rows allow, and the others are looked up for the best of those only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from kb.index.bm25 import SCALE, key, rarity, spellings, vocabulary, weights
+from kb.index.schema import ALL, Filter, marks, where
+from kb.records.model import Record
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import stem
+
+if TYPE_CHECKING:
+    from kb.index.connection import Connection
+
+ENOUGH = 12_000
+"""Rows of the table that a question may read before its commonest terms are only looked up."""
+
+CANDIDATES = 200
+"""Records whose score is reckoned with every term."""
+
+
+_SORTED, _NO_LIMIT = 8, -1
+"""So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted."""
+
+_MOST = 30_000
+"""Values that one statement takes."""
+
+_ALL = -1
+"""No term: what stands for every record."""
+
+_COUNTED = "SELECT count(*) FROM postings WHERE t = ?"
+
+
+class Scored(NamedTuple):
+    """A row of the index and what speaks for it."""
+
+    n: int
+    score: int
+
+
+class Term(NamedTuple):
+    """A term of a question, as the index knows it."""
+
+    term: str
+    frequency: int
+    """In how many records it stands."""
+    worth: int
+    """Its rarity times the weight the question gives it."""
+
+
+class Postings:
+    """The table in the file of the index."""
+
+    def __init__(self, db: Connection) -> None:
+        """Take the table as it is."""
+        self._db = db
+        self._state: tuple[int, int] = (-1, -1)
+        self._counts: dict[int, int] = {}
+
+    def change(self, n: int, known: Record | None, record: Record | None) -> None:
+        """Let the row *n*, so far found by the terms of *known*, be found by those of *record*; None has none."""
+        before = weights(known) if known else {}
+        after = weights(record) if record else {}
+        gone = [(term, n) for term in before.keys() - after.keys()]
+        new = [(term, n, weight) for term, weight in after.items() if before.get(term) != weight]
+        self._db.executemany("DELETE FROM postings WHERE t = ? AND n = ?", gone)
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?)", new)
+        for table, said in (("vocabulary", vocabulary), ("spellings", spellings)):
+            words = (said(record) if record else set()) - (said(known) if known else set())
+            values = [(word,) for word in sorted(words)]
+            self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", values)
+
+    def frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        """Return in how many records each of *words*, or another form of it, stands."""
+        counted = self._counted()
+        return {word: counted(key(stem(word))) for word in words}
+
+    def known(self, asked: Mapping[str, float]) -> list[Term]:
+        """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
+        counted = self._counted()
+        total = counted(_ALL)
+        found = []
+        for term, weight in asked.items():
+            if frequency := counted(key(term)):
+                found.append(Term(term, frequency, round(SCALE * weight * rarity(frequency, total))))
+        return sorted(found, key=lambda term: (-term.worth, term.term))
+
+    def _counted(self) -> Callable[[int], int]:
+        """Return what tells in how many records a term stands: a question asks that of a term more than once."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        state = (version, self._db.total_changes)
+        if state != self._state or len(self._counts) > _MOST:
+            self._state, self._counts = state, {}
+        return self._count
+
+    def _count(self, term: int) -> int:
+        if term not in self._counts:
+            statement, values = (_COUNTED, (term,)) if term != _ALL else ("SELECT count(*) FROM records", ())
+            (self._counts[term],) = self._db.execute(statement, values).fetchone()
+        return self._counts[term]
+
+    def spelled_like(self, word: str, slips: int) -> list[str]:
+        """Return the words, of some record once, that begin as *word* does and are as long but for *slips* letters."""
+        found = self._db.execute(
+            "SELECT word FROM vocabulary WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            (word[0], chr(ord(word[0]) + 1), len(word) - slips, len(word) + slips),
+        )
+        return [other for (other,) in found]
+
+    def best(self, terms: Sequence[Term], wanted: Filter = ALL, limit: int = CANDIDATES) -> list[Scored]:
+        """Return the rows for which *terms*, the most telling first, speak most; at most *limit*, the best first."""
+        rows, deciding = 0, 0
+        while deciding < len(terms) and (not deciding or rows + terms[deciding].frequency <= ENOUGH):
+            rows += terms[deciding].frequency
+            deciding += 1
+        if not deciding:
+            return []
+        scores = self._sums(terms[:deciding], wanted, limit)
+        for n, more in self.weighed(terms[deciding:], scores).items():
+            scores[n] += more
+        return sorted((Scored(n, score) for n, score in scores.items()), key=lambda row: (-row.score, row.n))
+
+    def weighed(self, terms: Iterable[Term], rows: Iterable[int]) -> dict[int, int]:
+        """Return for each of *rows* that holds any of *terms* how much they speak for it."""
+        among = tuple(rows)
+        scores: dict[int, int] = {}
+        for term in terms:
+            found = self._db.execute(
+                f"SELECT n, w FROM postings WHERE t = ? AND n IN ({marks(among)})", (key(term.term), *among)
+            )
+            for n, weight in found.fetchall():
+                scores[n] = scores.get(n, 0) + weight * term.worth
+        return scores
+
+    def holding(self, terms: Iterable[Term], rows: Iterable[int]) -> dict[int, list[Term]]:
+        """Return for each of *rows* which of *terms* it holds."""
+        among = tuple(rows)
+        held: dict[int, list[Term]] = {}
+        for term in terms:
+            found = self._db.execute(
+                f"SELECT n FROM postings WHERE t = ? AND n IN ({marks(among)})", (key(term.term), *among)
+            )
+            for (n,) in found.fetchall():
+                held.setdefault(n, []).append(term)
+        return held
+
+    def _sums(self, terms: Sequence[Term], wanted: Filter, limit: int) -> dict[int, int]:
+        """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
+        found: list[tuple[int, int]] = []
+        for most in (_SORTED * limit, _NO_LIMIT):
+            found = []
+            read = 0
+            rows = self._scored(terms, most)
+            while chunk := list(islice(rows, 2 * limit)):
+                read += len(chunk)
+                found += self._wanted(chunk, wanted)
+                if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+                    break
+            if chunk or read < most:
+                break
+        if len(found) <= limit:
+            return dict(found)
+        least = found[limit - 1][1]
+        better = {n: score for n, score in found if score > least}
+        equal = [n for n, score in found if score == least][:_MOST]
+        first = f"SELECT n FROM records WHERE n IN ({marks(equal)}) ORDER BY path LIMIT ?"
+        chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
+        return better | {n: least for (n,) in chosen}
+
+    def _scored(self, terms: Sequence[Term], most: int) -> Iterator[tuple[int, int]]:
+        """Return the *most* rows for which *terms* speak most, the best first; to put few in order takes less time."""
+        if len(terms) == 1:
+            statement = "SELECT n, w * ? AS score FROM postings WHERE t = ? ORDER BY score DESC LIMIT ?"
+            return self._db.execute(statement, (terms[0].worth, key(terms[0].term), most))
+        asked = ", ".join("(?, ?)" for _ in terms)
+        return self._db.execute(
+            f"WITH asked (t, worth) AS (VALUES {asked}) SELECT p.n, sum(p.w * a.worth) AS score FROM asked a"
+            " CROSS JOIN postings p ON p.t = a.t GROUP BY p.n ORDER BY score DESC LIMIT ?",
+            [*(each for term in terms for each in (key(term.term), term.worth)), most],
+        )
+
+    def _wanted(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
+        """Return those of *rows* whose records are *wanted*: a record is long, so few are looked at."""
+        if wanted == ALL:
+            return list(rows)
+        condition, values = where(wanted)
+        statement = f"SELECT n FROM records r WHERE n IN ({marks(rows)}) AND {condition}"
+        kept = {n for (n,) in self._db.execute(statement, (*(n for n, _ in rows), *values)).fetchall()}
+        return [row for row in rows if row[0] in kept]
+
+    def relatives(self, rows: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """Return for each of *rows* that shares its source with others the rows of that source, in the order of ids."""
+        wanted = list(rows)
+        of_one = f"SELECT DISTINCT value FROM facets WHERE facet = 'source' AND n IN ({marks(wanted)})"
+        members: dict[str, list[int]] = {}
+        for source, n in self._db.execute(
+            f"SELECT value, n FROM facets WHERE facet = 'source' AND value IN ({of_one}) ORDER BY value, rest", wanted
+        ).fetchall():
+            members.setdefault(source, []).append(n)
+        return {n: tuple(group) for group in members.values() if len(group) > 1 for n in group}

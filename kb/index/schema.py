@@ -1,0 +1,207 @@
+"""The tables of the index, and how a record becomes a row and comes back."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from functools import lru_cache
+
+from kb.records.model import LIVE, Record, Section, spoken_numbers
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import index_terms
+
+if TYPE_CHECKING:
+    from typing import Any
+
+TABLES = """
+CREATE TABLE records (
+    n INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, uid TEXT NOT NULL, id TEXT NOT NULL,
+    kind TEXT NOT NULL, scope TEXT NOT NULL, status TEXT NOT NULL, day TEXT NOT NULL, title TEXT NOT NULL,
+    same TEXT NOT NULL, plain TEXT NOT NULL, data BLOB NOT NULL);
+CREATE INDEX records_stamps ON records (path, stamp);
+CREATE INDEX records_id ON records (id);
+CREATE INDEX records_uid ON records (uid);
+CREATE INDEX records_same ON records (same);
+CREATE INDEX records_kind ON records (kind, scope);
+CREATE INDEX records_titles ON records (scope, status, day, id, title, same);
+CREATE VIRTUAL TABLE words USING fts5(title, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2');
+CREATE TABLE postings (t INTEGER, n INTEGER, w INTEGER NOT NULL, PRIMARY KEY (t, n)) WITHOUT ROWID;
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE spellings (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE passages (digest INTEGER, n INTEGER, waits INTEGER NOT NULL, PRIMARY KEY (digest, n)) WITHOUT ROWID;
+CREATE INDEX passages_waiting ON passages (n) WHERE waits;
+CREATE TABLE facets (n INTEGER NOT NULL, facet TEXT NOT NULL, value TEXT NOT NULL, rest TEXT NOT NULL);
+CREATE INDEX facets_value ON facets (facet, value);
+CREATE INDEX facets_n ON facets (n);
+CREATE TABLE broken (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE TABLE folders (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, tally TEXT NOT NULL);
+CREATE TABLE numbers (scope TEXT, prefix TEXT, number INTEGER NOT NULL, PRIMARY KEY (scope, prefix));
+CREATE TABLE held (name TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+SCHEMA = zlib.crc32(TABLES.encode() + b"4") & 0x7FFFFFFF
+"""The number of this schema; the digit counts the changes of meaning that the text above does not show."""
+
+
+def scope_term(scope: str) -> str:
+    """Return the term that the words of a record of *scope* have while it is live, beside its tags."""
+    return f"xscope{zlib.crc32(scope.encode()):08x}"
+
+
+class Filter(NamedTuple):
+    """Which records are wanted; an empty field wants all."""
+
+    kinds: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    tag: str = ""
+    since: str = ""
+    """ISO day: records of that day or later."""
+    until: str = ""
+    """ISO day: records of that day or earlier."""
+    path: str = ""
+    """A file, relative to the project's root: records that name it, or a folder it is in, as what they are about."""
+
+
+ALL = Filter()
+
+_GOVERNS = (
+    "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
+    " OR ? GLOB rtrim(value, '/') || '/*'))"
+)
+
+
+STAMPS_OF_FOLDER = " UNION ALL ".join(
+    f"SELECT path, stamp FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
+    for table in ("records", "broken")
+)
+"""Path and stamp of the files in one folder, as the index knows them; the values of `between` twice."""
+
+FILES_IN_FOLDER = "SELECT " + " + ".join(
+    f"(SELECT count(*) FROM {table} WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0)"
+    for table in ("records", "broken")
+)
+"""How many files the index knows in one folder; the values of `between` twice."""
+
+
+def between(folder: str) -> tuple[str, str, int]:
+    """Return the values for one table of STAMPS_OF_FOLDER."""
+    return folder + "/", folder + "0", len(folder) + 2
+
+
+def marks(values: Iterable[object]) -> str:
+    """Return a question mark for each of *values*."""
+    return ", ".join("?" for _ in values)
+
+
+def where(wanted: Filter) -> tuple[str, list[str]]:
+    """Return the condition on the table `records r` that *wanted* states, and its values."""
+    parts: list[str] = ["1"]
+    values: list[str] = []
+    for column, among in (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes)):
+        if among:
+            parts.append(f"r.{column} IN ({marks(among)})")
+            values += among
+    if wanted.tag:
+        parts.append("r.n IN (SELECT n FROM facets WHERE facet = 'tag' AND value = ?)")
+        values.append(wanted.tag)
+    if wanted.since:
+        parts.append("r.day >= ?")
+        values.append(wanted.since)
+    if wanted.until:
+        parts.append("r.day <= ?")
+        values.append(wanted.until)
+    if wanted.path:
+        parts.append(_GOVERNS)
+        values += [wanted.path] * 3
+    return " AND ".join(parts), values
+
+
+_known_terms = lru_cache(maxsize=1 << 16)(index_terms)
+_SHORT = 100
+"""Characters of the longest piece of a text whose terms are worth remembering."""
+
+
+def terms(text: str) -> str:
+    """Return `index_terms(text)`: what stands in a knowledge base says the same words over and over.
+
+    A piece between spaces that has only ASCII letters is cut up by itself; others are taken together, since no phrase
+    may reach from one unspaced run into the next.
+    """
+    found: list[str] = []
+    others: list[str] = []
+    for piece in text.split():
+        if not piece.isascii():
+            others.append(piece)
+        elif known := _known_terms(piece) if len(piece) < _SHORT else index_terms(piece):
+            if others:
+                found.append(_terms_together(others))
+                others = []
+            found.append(known)
+    if others:
+        found.append(_terms_together(others))
+    return " ".join(filter(None, found))
+
+
+def _terms_together(pieces: list[str]) -> str:
+    text = " ".join(pieces)
+    return _known_terms(text) if len(text) < _SHORT else index_terms(text)
+
+
+class Words(NamedTuple):
+    """What a row of the table `words` says of a record. The table keeps no text: to delete a row is to say it again."""
+
+    title: str
+    tags: str
+    body: str
+
+
+def words_of(record: Record) -> Words:
+    """Return the words by which *record* is found."""
+    live = scope_term(record.scope) if record.status in LIVE else ""
+    return Words(terms(record.title), f"{terms(tags_of(record))} {live}", terms(body_of(record)))
+
+
+def tags_of(record: Record) -> str:
+    """Return what *record* is filed under."""
+    return " ".join((*record.tags, *record.impact, record.id, *spoken_numbers(record.extra)))
+
+
+def body_of(record: Record) -> str:
+    """Return the text of *record*."""
+    return "\n".join([*(section.text for section in record.sections), record.user])
+
+
+def facets_of(record: Record) -> list[tuple[str, str, str]]:
+    """Return what else *record* is asked for by: facet, value, detail."""
+    from kb.records.citations import citations, record_links
+
+    facets = [("tag", tag, "") for tag in record.tags]
+    facets += [("impact", path, "") for path in record.impact]
+    facets += [("claim", key, value) for key, value in record.claims.items()]
+    facets += [("supersedes", target, "") for target in record.supersedes]
+    facets += [("amends", target, "") for target in record.amends]
+    facets += [("source", source, f"{record.scope} {record.id:0>12}") for source in record.sources]
+    body = body_of(record)
+    cites = (*citations(body), *record_links(body))
+    return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in cites]
+
+
+def dumped(record: Record) -> bytes:
+    """Return *record* without its path as a row keeps it."""
+    return zlib.compress(json.dumps(record[:-1], ensure_ascii=False, default=str).encode(), 1)
+
+
+_SECTIONS = Record._fields.index("sections")
+
+
+@lru_cache(maxsize=4096)
+def loaded(path: str, data: bytes) -> Record:
+    """Return the record that a row keeps."""
+    kept = json.loads(zlib.decompress(data))
+    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]
+    fields[_SECTIONS] = tuple(Section(*section) for section in fields[_SECTIONS])
+    return Record._make([*fields, path])

@@ -1,0 +1,101 @@
+"""Where kb itself comes from, for whoever is to install it elsewhere, and what an extra of it needs.
+
+The name of the package is registered nowhere, so a name alone would be anybody's to take: what is written for others to
+install says the address too (PEP 508, PEP 610).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+
+from kb.errors import BadInput
+from kb.i18n import msg
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+PACKAGE = "kb-anchors"
+UNKNOWN = f"{PACKAGE} @ git+https://kb.invalid/say-where-kb-is.git@and-which-tag"
+"""What stands where nobody knows where kb comes from: no host can have a name that ends in .invalid (RFC 2606)."""
+
+_HARMLESS = regex(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
+"""What may stand within double quotes of a shell and of YAML and means nothing to either."""
+_NAMED = regex(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
+_ARCHIVE = regex(r"https?://[^ ]+\.(?:whl|zip|tar\.gz)(?:#\S+)?")
+_ADDRESS = regex(r"(?:git\+)?((?:https?|ssh|git)://[^ ]+)")
+_SCP = regex(r"(?:git\+)?(?:ssh://)?(\w[\w.-]*@[\w.-]+):(?!\d|/)([^ ]+)")
+
+
+def requirement(source: str) -> str:
+    """Return the line for pip that installs kb from *source*, an address with a tag or commit; raise BadInput."""
+    given = source.strip()
+    if not _HARMLESS.fullmatch(given):
+        raise BadInput(msg("{source} is no address", source=given), hint=_EXAMPLE)
+    if _NAMED.fullmatch(given):
+        return given
+    if _ARCHIVE.fullmatch(given):
+        return f"{PACKAGE} @ {given}"
+    if scp := _SCP.fullmatch(given):
+        address = f"ssh://{scp.group(1)}/{scp.group(2)}"
+    elif match := _ADDRESS.fullmatch(given):
+        address = match.group(1)
+    else:
+        raise BadInput(msg("{source} is no address", source=given), hint=_EXAMPLE)
+    if "@" not in address.rpartition("/")[2]:
+        said = msg(
+            "{source} names no tag or commit: whoever changes what is there would change what runs", source=given
+        )
+        raise BadInput(said, hint=_EXAMPLE)
+    return f"{PACKAGE} @ git+{address}"
+
+
+_EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
+
+
+def origin() -> str:
+    """Return the line for pip that installs the kb that runs, exactly; "" where that is known only on this machine."""
+    return origin_in(_direct_url())
+
+
+def origin_in(about: Mapping[str, Any]) -> str:
+    """Return the line for pip that installs what `direct_url.json` is *about* (PEP 610); "" for a folder or nothing."""
+    url, version, archive = about.get("url"), about.get("vcs_info"), about.get("archive_info")
+    if not isinstance(url, str) or not url.startswith(("https://", "http://", "ssh://")):
+        return ""
+    if isinstance(version, dict) and version.get("vcs") == "git":
+        line = f"{PACKAGE} @ git+{url}@{version.get('commit_id')}"
+    elif isinstance(archive, dict):
+        hashes = archive.get("hashes")
+        digest = hashes.get("sha256") if isinstance(hashes, dict) else None
+        line = f"{PACKAGE} @ {url}" + (f"#sha256={digest}" if digest else "")
+    else:
+        return ""
+    return line if _HARMLESS.fullmatch(line) else ""
+
+
+def _direct_url() -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = json.loads(distribution(PACKAGE).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def command_for(extra: str) -> str:
+    """Return the command that installs what the *extra* of kb needs: packages that are registered, by their names."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires(PACKAGE) or []
+    except PackageNotFoundError:
+        lines = []
+    parted = (line.partition(";") for line in lines)
+    mark = f"extra == '{extra}'"
+    wanted = [need.strip() for need, _, when in parted if mark in when.replace('"', "'")]
+    return "pip install " + " ".join(shlex.quote(need) for need in wanted or [extra])

@@ -1,1 +1,0 @@
-"""What a session leaves behind, and what kb does while it runs."""

@@ -1,1 +1,0 @@
-"""Sync with a remote: what comes, what goes, and what is done again when somebody was faster."""

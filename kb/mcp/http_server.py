@@ -1,0 +1,200 @@
+"""Streamable HTTP on this machine: who has the token may call, from the names the server is known by and no others."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import ipaddress
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping, Sequence
+
+from kb.errors import BadInput, KbError
+from kb.i18n import msg
+from kb.paths import state_home
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp.server import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/mcp"
+DEFAULT = "127.0.0.1:8735"
+HEADER_SECONDS = 10.0
+"""Seconds within which a request has to be there with all its headers."""
+
+
+class Token(NamedTuple):
+    """What a client shows to be let in."""
+
+    secret: str
+    path: str
+    """The file that keeps it, readable by the user only."""
+    is_new: bool
+
+
+def token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> Token:
+    """Return the token of the knowledge base at *root*; made where there is none, or none that is the user's alone.
+
+    It stands in the user's state folder: what a clone or an archive brings is no secret.
+    """
+    mark = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+    path = os.path.join(state_home(environment), "mcp", f"{mark}.token")
+    is_there = os.path.lexists(path)
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        rights = os.stat(path, follow_symlinks=False)
+        with open(path, encoding="ascii") as file:
+            kept = file.read().strip()
+        if len(kept) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
+            return Token(kept, path, False)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    made = secrets.token_urlsafe(32)
+    fresh = f"{path}.{os.getpid()}"
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(made + "\n")
+    try:
+        _put(fresh, path, over=anew or is_there)
+    except FileExistsError:  # another server was first: its token holds
+        return token(root, environment)
+    return Token(made, path, True)
+
+
+def _put(fresh: str, path: str, *, over: bool) -> None:
+    """Make the file *fresh* the one at *path*; raise FileExistsError where one is there, unless *over* asks for it."""
+    try:
+        os.replace(fresh, path) if over else os.link(fresh, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(fresh)
+
+
+class Address(NamedTuple):
+    """Where the server listens."""
+
+    host: str
+    port: int
+    names: tuple[str, ...] = ()
+    """Further names by which clients call it."""
+
+    @property
+    def is_of_this_machine(self) -> bool:
+        """Whether no other machine reaches it."""
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(self.host).is_loopback
+        return self.host == "localhost"
+
+    @property
+    def url(self) -> str:
+        """What a client calls."""
+        return f"http://{_bracketed(self.host)}:{self.port}{PATH}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> Address:
+    """Return the address *text* (HOST:PORT); raise BadInput for one that others reach, unless *remote* asks for it."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535 or not host.strip("[]"):
+        raise BadInput(msg("{text} is no address", text=text), hint=msg("like this: {example}", example=DEFAULT))
+    found = Address(host.strip("[]"), int(port), tuple(names))
+    if not found.is_of_this_machine and not remote:
+        raise BadInput(
+            msg("other machines reach {host}, and whoever has the token can read and write there", host=found.host),
+            hint=msg("stay with {example}, or say that you mean it: --remote", example=DEFAULT),
+        )
+    if found.host in ("0.0.0.0", "::", "") and not names:
+        raise BadInput(
+            msg("{host} is no name that a client calls", host=found.host),
+            hint=msg("say which name they use: --name kb.example.com"),
+        )
+    return found
+
+
+def bound(where: Address) -> socket.socket:
+    """Return a socket that listens at *where*; raise KbError where it cannot be had."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)  # with the protocol asyncio sees that it is TCP: no delay
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(place)
+        made.listen()
+    except OSError as error:
+        shown = f"{where.host}:{where.port}"
+        raise KbError(
+            msg("cannot listen at {address}: {problem}", address=shown, problem=error.strerror),
+            hint=msg("take another port: --address 127.0.0.1:0 takes a free one"),
+        ) from None
+    return made
+
+
+def serve(server: Server[Any], where: Address, listening: socket.socket, secret: str) -> None:
+    """Answer at *where*, on the socket *listening*, whoever shows *secret*, until the user stops it."""
+    import anyio
+    import uvicorn
+
+    made = app(server, where._replace(port=listening.getsockname()[1]), secret)
+    protocol: Any = _impatient_protocol  # any callable that makes a protocol will do, though a class is annotated
+    config = uvicorn.Config(
+        made, http=protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
+    )
+    anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
+
+
+def _impatient_protocol(**given: Any) -> Any:
+    """Return uvicorn's protocol for one connection, closed where no request is being answered at two looks running.
+
+    uvicorn itself waits for the rest of a request for as long as its client keeps the connection open.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    made: Any = AutoHTTPProtocol(**given)
+    idle_before = False
+
+    def look() -> None:
+        nonlocal idle_before
+        cycle, transport = made.cycle, made.transport
+        is_idle = cycle is None or cycle.response_complete
+        if is_idle and idle_before and transport is not None:
+            transport.close()
+        if transport is None or not transport.is_closing():
+            idle_before = is_idle
+            made.loop.call_later(HEADER_SECONDS / 2, look)
+
+    made.loop.call_later(HEADER_SECONDS / 2, look)
+    return made
+
+
+def app(server: Server[Any], where: Address, secret: str) -> ASGIApp:
+    """Return the web application that lets in who shows *secret* and calls it by a name of *where*."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    hosts = ["127.0.0.1", "localhost", "[::1]", _bracketed(where.host), *where.names]
+    named = [name for host in hosts for name in (host, f"{host}:{where.port}")]
+    rules = TransportSecuritySettings(
+        allowed_hosts=named, allowed_origins=[f"{scheme}://{name}" for name in named for scheme in ("http", "https")]
+    )
+    inner = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=rules)
+    return _guarded(inner, secret)
+
+
+def _guarded(inner: ASGIApp, secret: str) -> Callable[..., Any]:
+    expected = f"Bearer {secret}".encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.responses import PlainTextResponse
+
+        shown = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(shown, expected):
+            words = "kb mcp: show the token, as the header Authorization: Bearer TOKEN\n"
+            refusal = PlainTextResponse(words, 401, {"WWW-Authenticate": "Bearer"})
+            await refusal(scope, receive, send)
+            return
+        await inner(scope, receive, send)
+
+    return guarded

@@ -1,0 +1,204 @@
+"""Three-way merge of sequences of texts (lines, list items, table rows): which runs of them differ, and on which side.
+
+Lines are matched as patience diff does: what stands once on both sides holds, and between such lines it begins anew.
+What is left between is handed to `difflib` while it is small; a large gap without a common line counts as replaced,
+so that no file takes longer than a few times the time of reading it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from kb.merge.sides import is_settled, settled
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.line_ends import line_feeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LINE_END = regex(r"\r\n|\n|\r")
+_SMALL = 20_000
+"""Up to this product of its two lengths a gap is compared line by line."""
+
+
+class Run(NamedTuple):
+    """A run of the base and what each side has in its place."""
+
+    base: list[str]
+    ours: list[str]
+    theirs: list[str]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether at most one side changed it, or both alike."""
+        return is_settled(*self)
+
+    @property
+    def settled(self) -> list[str]:
+        """What stands where it is settled."""
+        return settled(self.base, self.ours, self.theirs)
+
+
+class _Hunk(NamedTuple):
+    """Items *start* to *end* of the base, of which a side (0: ours) has *first* to *after* instead."""
+
+    start: int
+    end: int
+    side: int
+    first: int
+    after: int
+
+
+def runs(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], *, apart: bool = False) -> Iterator[Run]:
+    """Yield the three sequences cut into runs that one side, both or nobody changed.
+
+    Changes of both sides that touch are one run. With *apart* they are two unless they share an item of the base, or
+    add at the same place.
+    """
+    sides = (ours, theirs)
+    hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _hunks(base, side, number))
+    done, shift = 0, [0, 0]
+    while hunks:
+        start, end, group = hunks[0].start, hunks[0].end, [hunks.pop(0)]
+        while hunks and _meets(hunks[0], start, end, apart=apart):
+            end = max(end, hunks[0].end)
+            group.append(hunks.pop(0))
+        if done < start:
+            yield _run(base, sides, done, start, shift, shift)
+        before = list(shift)
+        for hunk in group:
+            shift[hunk.side] = hunk.after - hunk.end
+        yield _run(base, sides, start, end, before, shift)
+        done = end
+    if done < len(base):
+        yield _run(base, sides, done, len(base), shift, shift)
+
+
+def _meets(hunk: _Hunk, start: int, end: int, *, apart: bool) -> bool:
+    """Tell whether *hunk* belongs to the run from *start* to *end*."""
+    if hunk.start < end:
+        return True
+    return hunk.start == end and (not apart or start == end == hunk.end)
+
+
+def _run(
+    base: Sequence[str], sides: tuple[Sequence[str], Sequence[str]], start: int, end: int, before: list[int],
+    after: list[int],
+) -> Run:  # fmt: skip
+    ours, theirs = (list(side[start + before[n] : end + after[n]]) for n, side in enumerate(sides))
+    return Run(list(base[start:end]), ours, theirs)
+
+
+# -- two sequences ---------------------------------------------------------------------------------
+
+
+def _hunks(base: Sequence[str], side: Sequence[str], number: int) -> Iterator[_Hunk]:
+    at, there = 0, 0
+    for mine, other in [*_pairs(base, side), (len(base), len(side))]:
+        if at < mine or there < other:
+            yield _Hunk(at, mine, number, there, other)
+        at, there = mine + 1, other + 1
+
+
+def _pairs(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of the items that both sequences are taken to share, rising in both."""
+    found: list[tuple[int, int]] = []
+    gaps = [(0, len(one), 0, len(other))]
+    while gaps:
+        a, a_end, b, b_end = gaps.pop()
+        while a < a_end and b < b_end and one[a] == other[b]:
+            found.append((a, b))
+            a, b = a + 1, b + 1
+        while a < a_end and b < b_end and one[a_end - 1] == other[b_end - 1]:
+            a_end, b_end = a_end - 1, b_end - 1
+            found.append((a_end, b_end))
+        if a == a_end or b == b_end:
+            continue
+        held = _held(one[a:a_end], other[b:b_end])
+        if not held:
+            found += [(a + i, b + j) for i, j in _compared(one[a:a_end], other[b:b_end])]
+            continue
+        edges = [(a - 1, b - 1), *((a + i, b + j) for i, j in held), (a_end, b_end)]
+        found += edges[1:-1]
+        gaps += [(i + 1, i_next, j + 1, j_next) for (i, j), (i_next, j_next) in pairwise(edges)]
+    return sorted(found)
+
+
+def _held(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the longest rising row of the items that stand once in each of two sequences."""
+    counts, places = Counter(one), Counter(other)
+    at = {item: number for number, item in enumerate(other) if places[item] == 1}
+    tops: list[int] = []
+    ends: list[int] = []
+    single = [(number, at[item]) for number, item in enumerate(one) if counts[item] == 1 and item in at]
+    before = [-1] * len(single)
+    for number, (_, place) in enumerate(single):
+        height = bisect_left(tops, place)
+        before[number] = ends[height - 1] if height else -1
+        tops[height : height + 1] = [place]
+        ends[height : height + 1] = [number]
+    found: list[tuple[int, int]] = []
+    last = ends[-1] if ends else -1
+    while last >= 0:
+        found.append(single[last])
+        last = before[last]
+    return found[::-1]
+
+
+def _compared(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    if len(one) * len(other) > _SMALL:
+        return []
+    from difflib import SequenceMatcher
+
+    found = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+    return [(block.a + n, block.b + n) for block in found for n in range(block.size)]
+
+
+# -- line ends -------------------------------------------------------------------------------------
+
+
+def in_one_style(base: str, ours: str, theirs: str, merge: Callable[[str, str, str], str]) -> str:
+    """Return what *merge* makes of three texts whose line ends do not count, in the line ends that are to hold.
+
+    Line ends that one side changed throughout hold. Where one of the texts mixes them they belong to their lines.
+    """
+    before, mine, other = (_style(text) for text in (base, ours, theirs))
+    if before is None or mine is None or other is None or not "".join((before, mine, other)).strip("\n"):
+        return merge(base, ours, theirs)
+    mine, other = mine or before, other or before
+    end = settled(before, mine, other) if is_settled(before, mine, other) else before or min(mine, other)
+    return merge(line_feeds(base), line_feeds(ours), line_feeds(theirs)).replace("\n", end)
+
+
+def _style(text: str) -> str | None:
+    """Return the one line end of *text*, "" where it has none, None where it mixes them."""
+    if "\r" not in text:
+        return "\n" if "\n" in text else ""
+    found = set(_LINE_END.findall(text))
+    return found.pop() if len(found) == 1 else None
+
+
+def with_common_ends(run: Run) -> tuple[list[str], Run, list[str]]:
+    """Return *run* without the items both sides begin and end with, and these."""
+    ours, theirs = run.ours, run.theirs
+    head = tail = 0
+    least = min(len(ours), len(theirs))
+    while head < least and ours[head] == theirs[head]:
+        head += 1
+    while tail < least - head and ours[-1 - tail] == theirs[-1 - tail]:
+        tail += 1
+    middle = Run(run.base, ours[head : len(ours) - tail], theirs[head : len(theirs) - tail])
+    return ours[:head], middle, ours[len(ours) - tail :]
+
+
+def says_twice(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Tell whether something stands in *found* more often than on either side."""
+    counts = Counter(item.strip() for item in found)
+    return any(
+        item and count > 1 and count > max(sum(other.strip() == item for other in side) for side in (ours, theirs))
+        for item, count in counts.items()
+    )

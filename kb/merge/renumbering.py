@@ -1,0 +1,207 @@
+"""New numbers for records, as text: the front, the title, every citation; all other bytes stay as they are.
+
+What a citation means is asked of `kb.records.citations` itself: every place in question gets an id that occurs nowhere
+else, and those of them that are then cited are the citations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from kb.errors import BadRecord
+from kb.records.blocks import blocks
+from kb.records.citations import citations
+from kb.records.front_matter import body_start, decode, edit_front, front
+from kb.records.model import ALIASES, GLOBAL, aliases_of
+from kb.records.record_paths import CONTENT, scope_of
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+Key = tuple[str, str]
+"""A scope and an id."""
+Mapped = Callable[[str, str], str]
+"""From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
+_REFERENCE = regex(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
+_MARK = 900_000_000
+_PATH, _AGAINST = "Kb-Path: ", "Kb-Against: "
+_ID_OF_FILE = regex(r"([A-Z]{1,3}[0-9]{3,9})[-.]")
+_SESSION = regex(rf"{CONTENT}/sessions/(.+)-\d{{8}}-\d{{6}}-.{{8}}/[^/]+\.md")
+
+
+class Renumbered(NamedTuple):
+    """A record that got another number."""
+
+    scope: str
+    old: str
+    new: str
+    uid: str
+    title: str
+    path: str
+    """Where it stands now."""
+
+
+class Renaming(NamedTuple):
+    """Which ids of one line of history become which."""
+
+    ids: Mapping[Key, str] = {}
+    """Scope and id → the new id."""
+    paths: Mapping[str, str] = {}
+    """Record file → where it stands on the new line."""
+    known: Collection[Key] = ()
+    """Every scope and id of the line, to tell what a citation means."""
+    unseen: Collection[Key] = ()
+    """Scopes and ids that nobody has seen: they leave no alias."""
+
+    def path(self, path: str) -> str:
+        """Return where the record file *path* stands on the new line."""
+        return self.paths.get(path, path)
+
+    def text(self, path: str, data: bytes) -> bytes:
+        """Return the file *path* of the old line as the new one has it; raise BadRecord where its front defies it."""
+        scope = text_scope(path)
+        if not scope or not any(old.encode() in data for _, old in self.ids):
+            return data
+        own = self._own(path, scope)
+        try:
+            return readdressed(decode(data, path), path, self._mapped(scope), own).encode()
+        except BadRecord:
+            if own:
+                raise
+            return data
+
+    def message(self, words: str) -> str:
+        """Return what a commit says with the paths and ids of the new line in its trailers."""
+        rows = words.split("\n")
+        path = next((row.removeprefix(_PATH) for row in rows if row.startswith(_PATH)), "")
+        mapped = self._mapped(text_scope(path))
+        for number, row in enumerate(rows if path else ()):
+            if row.startswith(_PATH):
+                rows[number] = _PATH + self.path(path)
+            elif row.startswith(_AGAINST):
+                ids = row.removeprefix(_AGAINST).split(",")
+                rows[number] = _AGAINST + ",".join(mapped("", one) or one for one in ids)
+        return "\n".join(rows)
+
+    def _mapped(self, scope: str) -> Mapped:
+        def mapped(project: str, record_id: str) -> str:
+            return self.ids.get(meant(self.known, scope, project, record_id), "")
+
+        return mapped
+
+    def _own(self, path: str, scope: str) -> tuple[str, str, bool] | None:
+        """Return the old and the new id of the record in the file *path*, and whether the old one stays an alias."""
+        old = id_of(path)
+        new = self.ids.get((scope, old), "") if path in self.paths else ""
+        return (old, new, (scope, old) not in self.unseen) if new else None
+
+
+def meant(known: Collection[Key], scope: str, project: str, record_id: str) -> Key:
+    """Return what `[project:ID]` in a text of *scope* means: its own scope, then global; with a project, that one."""
+    if project:
+        return (GLOBAL if project == GLOBAL else f"project/{project}"), record_id
+    return (scope, record_id) if (scope, record_id) in known else (GLOBAL, record_id)
+
+
+def text_scope(path: str) -> str:
+    """Return the scope from which the text *path* speaks: a record's, or that of an archived session; else ""."""
+    if match := _SESSION.fullmatch(path):
+        return GLOBAL if match[1] == GLOBAL else f"project/{match[1]}"
+    return scope_of(path) if path.startswith(f"{CONTENT}/") and path.endswith(".md") else ""
+
+
+def id_of(path: str) -> str:
+    """Return the id that the name of a record file begins with, or ""."""
+    match = _ID_OF_FILE.match(path.rpartition("/")[2])
+    return match[1] if match else ""
+
+
+def key_of(path: str) -> Key | None:
+    """Return scope and id of a record by the name of its file; None for another file."""
+    scope = text_scope(path) if scope_of(path) else ""
+    record_id = id_of(path) if scope else ""
+    return (scope, record_id) if record_id else None
+
+
+def renamed_path(path: str, new: str) -> str:
+    """Return the record file *path* under the id *new*, with its slug as it was."""
+    folder, _, name = path.rpartition("/")
+    old = id_of(path)
+    return f"{folder}/{new}{name[len(old) :]}" if old else f"{folder}/{new}-{name}"
+
+
+# -- texts ----------------------------------------------------------------------------------------
+
+
+def readdressed(text: str, path: str, mapped: Mapped, own: tuple[str, str, bool] | None) -> str:
+    """Return *text* with what it refers to as *mapped* says, and, for a record that is renumbered, its *own* id."""
+    text = recited(text, mapped)
+    try:
+        values = front(text, path)
+        if values and (changes := _front_changes(values, mapped, own)):
+            text = edit_front(text, changes, path)
+    except BadRecord:
+        if own:
+            raise
+    return _with_title(text, *own[:2]) if own else text
+
+
+def recited(text: str, mapped: Mapped) -> str:
+    """Return *text* with the ids in its citations as *mapped* says."""
+    start = body_start(text)
+    places = [m for m in _REFERENCE.finditer(text, start) if mapped(m[1] or "", m[2] + m[3])]
+    if not places:
+        return text
+    marked, at = [text[:start]], start
+    for number, place in enumerate(places):
+        marked += [text[at : place.start(2)], f"{place[2]}{_MARK + number}"]
+        at = place.end(3)
+    cited = {record_id for _, record_id, _ in citations("".join([*marked, text[at:]]))}
+    found, at = [], 0
+    for number, place in enumerate(places):
+        if f"{place[2]}{_MARK + number}" in cited:
+            found += [text[at : place.start(2)], mapped(place[1] or "", place[2] + place[3])]
+            at = place.end(3)
+    return "".join([*found, text[at:]])
+
+
+def _front_changes(values: Mapping[str, Any], mapped: Mapped, own: tuple[str, str, bool] | None) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    for key in ("supersedes", "amends", "coexists_with"):
+        new = _followed(values.get(key), mapped)
+        if new != values.get(key):
+            changes[key] = new
+    if own:
+        old, new_id, is_alias = own
+        aliases = [alias for alias in aliases_of(values) if alias != new_id]
+        changes["id"] = new_id
+        if is_alias and old not in aliases:
+            aliases.append(old)
+        if aliases != aliases_of(values):
+            changes[ALIASES] = aliases or None
+    return changes
+
+
+def _followed(value: Any, mapped: Mapped) -> Any:
+    """Return references in a front as *mapped* says."""
+    if isinstance(value, str):
+        project, _, record_id = value.rpartition(":")
+        new = mapped(project, record_id)
+        return value[: len(value) - len(record_id)] + new if new else value
+    if isinstance(value, Mapping):
+        return {_followed(key, mapped): item for key, item in value.items()}
+    return [_followed(item, mapped) for item in value] if isinstance(value, list) else value
+
+
+def _with_title(text: str, old: str, new: str) -> str:
+    """Return *text* with the new id in the heading that names its record."""
+    machine = blocks(text).machine
+    block = text[machine.start : machine.end]
+    plate = f"# [{old}]"
+    at = 0 if block.startswith(plate) else block.find(f"\n{plate}") + 1
+    if not block.startswith(plate, at):
+        return text
+    place = machine.start + at + len("# [")
+    return text[:place] + new + text[place + len(old) :]

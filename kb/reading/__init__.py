@@ -1,1 +1,0 @@
-"""What answers, and how much fits? Rules: values in, values out."""

@@ -1,0 +1,247 @@
+"""Find what a text refers to: `[D001]` in its own scope, `[shop:D001]` in another (SHI-18), and files by links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+from kb.errors import BadRecord
+from kb.records.front_matter import Span, body_start
+from kb.records.kinds import BY_PREFIX
+from kb.startup.lazy_regex import regex
+from kb.text.code_fences import code_lines, indented_code_lines
+from kb.text.line_ends import line_of, lines
+
+_ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
+_CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
+_CHAIN = regex(rf"(?<![A-Za-z0-9\]!])(?<![A-Za-z0-9]_)(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+")
+_DEFINITION = regex(
+    r" {0,3}\[[^\[\]]+\]:[ \t]*(?:<[^<>]*>|\S+)(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*[\r\n]*\Z"
+)
+_NAME_PLATE = regex(rf" {{0,3}}#{{1,6}}[ \t]+\[{_ID}\]")
+_BLOCK_START = regex(r"[ \t]*(?:[-*+>|]|[0-9]{1,9}[.)]|#{1,6}[ \t])")
+_TICKS = regex("`+")
+_MARK = regex(r"`+|\\[!-/:-@\[-`{-~]")
+
+_LEAD = regex(r"(?m)\]\(|^[ \t>]*\[(?!\^)[^\[\]\r\n]+\]:")
+"""What stands before the destination of a link or an image, or of a link's definition."""
+_PLAIN = r"[^\s()<>`\\]|\\\S"
+_ONE_DEEP = rf"{_PLAIN}|\((?:{_PLAIN})*+\)"
+_TWO_DEEP = rf"{_PLAIN}|\((?:{_ONE_DEEP})*+\)"
+_TARGET = regex(
+    r"[ \t]*+(?:(?:\r\n|\n|\r)[ \t>]*+)?"
+    rf"(?:<((?:[^<>`\\\r\n]|\\.)+)>|((?:{_PLAIN}|\((?:{_TWO_DEEP})*+\))++))"
+)
+_TITLE = r"(?:\s++(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^()\\]|\\[\s\S])*+\)))?"
+_BEHIND_TARGET = regex(rf"{_TITLE}\s*+\)")
+_BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*+(?:[\r\n]|\Z)")
+_LONGEST = 1000
+"""Characters of a destination, and of the title behind it, that are read: `[a](` again and again ends none of them."""
+_PATH = regex(r"(?:[^#?\\]|\\[^#?])*")
+_ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|\Z")
+_ESCAPED = regex(r"\\([!-/:-@\[-`{-~])")
+_UNFIT = regex(r"[\x00- \x7f()<>%#?\\`|\"\[\]]")
+
+
+def citations(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each citation as (project or "", id, 1-based line).
+
+    Code, images, links with their definitions and what is escaped do not count, nor `[D1]`, nor the `[D001]` with
+    which a heading names its record.
+    """
+    start = body_start(text)
+    body = text[start:]
+    if not _CITATION.search(body):
+        return
+    first = line_of(text, start)
+    rows = lines(body)
+    for piece in _pieces(rows, _code(body, rows)):
+        shown = _without_code("".join(rows[n] for n in piece))
+        for number, row in zip(piece, lines(shown), strict=True):
+            yield from ((project, id_, first + number) for project, id_ in _in_row(row))
+
+
+def _in_row(row: str) -> Iterator[tuple[str, str]]:
+    """Yield the citations of one line that is not code."""
+    if "[" not in row or _DEFINITION.match(row):
+        return
+    plate = _NAME_PLATE.match(row)
+    for chain in _CHAIN.finditer(row, plate.end() if plate else 0):
+        found = _CITATION.findall(chain.group())
+        behind = row[chain.end() : chain.end() + 1]
+        yield from found[:-1] if behind and behind in "([" else found
+
+
+def _code(body: str, rows: list[str]) -> Iterable[int]:
+    """Return the lines that are code; of a text too tangled to tell, none."""
+    try:
+        return _code_around(body, rows, _CITATION)
+    except BadRecord:
+        return ()
+
+
+def _code_around(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
+    """Return the lines that are code, those indented only where what is *sought* stands in one; raise BadRecord."""
+    code = set(code_lines(body))
+    indented = any(
+        n not in code and row.startswith(("    ", "\t", " \t", "  \t", "   \t")) and sought.search(row)
+        for n, row in enumerate(rows)
+    )
+    return code | indented_code_lines(body) if indented else code
+
+
+def _pieces(rows: list[str], code: Iterable[int]) -> Iterator[list[int]]:
+    """Yield runs of lines that form one paragraph, item, row or heading: no code span reaches beyond them."""
+    piece: list[int] = []
+    for number, row in enumerate(rows):
+        gap = number in code or not row.strip()
+        if piece and (gap or _BLOCK_START.match(row)):
+            yield piece
+            piece = []
+        if not gap:
+            piece.append(number)
+    if piece:
+        yield piece
+
+
+def _without_code(text: str) -> str:
+    """Return *text* with its code spans and escaped characters blanked, lines and lengths kept."""
+    if "`" not in text and "\\" not in text:
+        return text
+    closers: dict[int, list[int]] = {}
+    for run in reversed(list(_TICKS.finditer(text))):
+        closers.setdefault(len(run.group()), []).append(run.start())
+    out: list[str] = []
+    at = 0
+    for mark in _MARK.finditer(text):
+        if mark.start() < at:
+            continue
+        end = mark.end() if mark.group()[0] == "\\" else _span_end(mark, closers)
+        out += (text[at : mark.start()], _blank(text[mark.start() : end]))
+        at = end
+    return "".join(out) + text[at:]
+
+
+def _span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
+    """Return where the code span ends that *opener* begins; where *opener* ends if none does."""
+    length = len(opener.group())
+    starts = closers.get(length, [])
+    while starts and starts[-1] < opener.end():
+        starts.pop()
+    return starts[-1] + length if starts else opener.end()
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\r\n]", " ", text)
+
+
+# -- links to files -------------------------------------------------------------------------------
+
+
+def redirected(text: str, new: Callable[[str], str]) -> str:
+    """Return *text*, which has no front, with the paths of its relative links and images replaced by *new* of them.
+
+    A path is given as the file system has it, without anchor; "" leaves it as it is written. What replaces it is
+    percent-encoded as the old one was. Code stays, and so does a text too tangled to tell code from.
+    """
+    out: list[str] = []
+    at = 0
+    for span in _destinations(text):
+        written = text[span.start : span.end]
+        path = "" if _ELSEWHERE.match(written) else _unquoted(written)
+        lead = new(path) if path else ""
+        if lead:
+            out += (text[at : span.start], _quoted(lead, written, text[span.start - 1] == "<"))
+            at = span.end
+    return "".join([*out, text[at:]]) if out else text
+
+
+@lru_cache(maxsize=4)
+def _destinations(text: str) -> tuple[Span, ...]:
+    """Return where the paths of links, images and link definitions stand, outside code, without their anchors.
+
+    One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
+    """
+    return tuple(_each_destination(text))
+
+
+def _each_destination(text: str) -> Iterator[Span]:
+    if "](" not in text and "]:" not in text:
+        return
+    rows = lines(text)
+    try:
+        code = _code_around(text, rows, _LEAD)
+    except BadRecord:
+        return
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + len(row))
+    for piece in _pieces(rows, code):
+        start, end = starts[piece[0]], starts[piece[-1] + 1]
+        yield from _destinations_in(text[start:end], start)
+
+
+def _destinations_in(piece: str, start: int) -> Iterator[Span]:
+    """Yield the destinations in one *piece*, which begins at the offset *start*."""
+    shown = _without_code(piece)
+    first = shown.find("[")
+    done = 0
+    for lead in _LEAD.finditer(shown) if first >= 0 else ():
+        if lead.start() < done or lead.end() - 2 <= first:
+            continue
+        target = _TARGET.match(piece, lead.end(), lead.end() + _LONGEST)
+        behind = _BEHIND_TARGET if lead.group() == "](" else _BEHIND_DEFINITION
+        if target and behind.match(piece, target.end(), target.end() + _LONGEST):
+            done = target.end()
+            group = target.lastindex or 0
+            path = _path_in(target.group(group))
+            bare = _ESCAPED.sub("", path)
+            if bare.count("(") == bare.count(")") or group == 1:
+                yield Span(start + target.start(group), start + target.start(group) + len(path))
+
+
+_RECORD_FILE = regex(
+    rf"(?:(?:^|/)(?:projects/(?P<project>[^/]{{1,100}})|(?P<shared>global))/)?(?P<id>{_ID})-[^/]*\.md\Z"
+)
+
+
+def record_links(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each link to the file of a record, as `citations` does: `[ADR 7](D007-kafka.md)`.
+
+    A link into another folder names its scope as a citation does: the project, or "global".
+    """
+    if ".md" not in text:
+        return
+    start = body_start(text)
+    body = text[start:]
+    for span in _destinations(body):
+        folder, _, name = _unquoted(body[span.start : span.end]).rpartition("/")
+        match = _RECORD_FILE.search(f"{folder}/{name}" if folder else name)
+        if match and not _ELSEWHERE.match(body[span.start : span.end]):
+            yield match["project"] or match["shared"] or "", match["id"], line_of(text, start + span.start)
+
+
+def _path_in(destination: str) -> str:
+    """Return what stands before the anchor or query of a *destination*."""
+    match = _PATH.match(destination)
+    return match.group() if match else ""
+
+
+def _unquoted(written: str) -> str:
+    """Return the path that stands in a destination as *written*."""
+    path = _ESCAPED.sub(r"\1", written) if "\\" in written else written
+    if "%" not in path:
+        return path
+    from urllib.parse import unquote
+
+    return unquote(path)
+
+
+def _quoted(path: str, like: str, in_angles: bool) -> str:
+    """Return *path* as a destination: percent-encoded where *like*, which stood there, is; else only what must be."""
+    from urllib.parse import quote
+
+    if "%" in like:
+        return quote(path, safe="/!$&'*+,;=:@~")
+    return _UNFIT.sub(lambda match: " " if in_angles and match.group() == " " else quote(match.group()), path)

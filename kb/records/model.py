@@ -1,0 +1,271 @@
+"""Records and what they are made of: frozen values.
+
+Values are `NamedTuple`s: immutable, typed and ready ten times faster than frozen dataclasses, which a hook that runs
+at every prompt can feel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Status(StrEnum):
+    """Where a record stands in its life."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    DEPRECATED = "deprecated"
+    SUPERSEDED = "superseded"
+
+
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    Status.PROPOSED: frozenset({Status.ACCEPTED, Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED}),
+    Status.ACCEPTED: frozenset({Status.PROPOSED, Status.DEPRECATED, Status.SUPERSEDED}),
+    Status.REJECTED: frozenset({Status.PROPOSED}),
+    Status.DEPRECATED: frozenset({Status.ACCEPTED, Status.SUPERSEDED}),
+    Status.SUPERSEDED: frozenset({Status.ACCEPTED, Status.DEPRECATED}),
+}
+"""Which status may follow which; reopening (`accepted` after `superseded`) is a person undoing a step."""
+
+LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
+"""The statuses of records that still speak: they are hinted, compared and cited without a warning."""
+
+GLOBAL = "global"
+"""The scope of what holds in every project; the others are `project/<name>`."""
+
+SCOPE = r"global|project/(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z))[^\W_](?:[\w.-]{0,98}\w)?"
+"""What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script.
+
+It is the name of a folder: names that Windows keeps for itself are none.
+"""
+
+
+class Section(NamedTuple):
+    """A heading and what follows it."""
+
+    name: str
+    """The canonical name ("decision", "why", …), or "" for a heading no kind knows."""
+    heading: str
+    """The heading as it is written, without its hashes."""
+    text: str
+
+
+class ScopedId(str):
+    """An id in a message, with the scope of its record: `KnowledgeBase.words` writes it for the reader."""
+
+    scope: str
+
+    def __new__(cls, record_id: str, scope: str) -> ScopedId:
+        """Return *record_id* as the id of a record of *scope*."""
+        made = super().__new__(cls, record_id)
+        made.scope = scope
+        return made
+
+
+class Record(NamedTuple):
+    """One markdown file the store keeps."""
+
+    id: str
+    kind: str
+    title: str
+    scope: str = GLOBAL
+    status: str = Status.PROPOSED
+    uid: str = ""
+    date: str = ""
+    tags: tuple[str, ...] = ()
+    impact: tuple[str, ...] = ()
+    """Paths, relative to the project's root, of what the record is about."""
+    supersedes: tuple[str, ...] = ()
+    amends: tuple[str, ...] = ()
+    """Ids this record replaces in part: they stay in force for the rest."""
+    coexists_with: Mapping[str, str] = {}
+    """Ids this record seems to contradict and does not, each with the reason."""
+    claims: Mapping[str, str] = {}
+    """Checkable facts, "backend.framework" → "FastAPI"; one value per key among a scope's accepted records."""
+    occurrences: int = 1
+    sources: tuple[str, ...] = ()
+    confirmed: str = ""
+    """The day a person or a tool last found the record still true; empty: the day it was written."""
+    extra: Mapping[str, Any] = {}
+    """Frontmatter keys kb does not know; they are kept as they are."""
+    sections: tuple[Section, ...] = ()
+    user: str = ""
+    """The text of the USER block."""
+    path: str = ""
+    """Where the file stands, relative to the knowledge base, with forward slashes."""
+
+    @property
+    def scoped_id(self) -> ScopedId:
+        """The id as a message names it."""
+        return ScopedId(self.id, self.scope)
+
+    def section(self, name: str) -> str:
+        """Return the text under the canonical section *name*, or ""."""
+        return next((s.text for s in self.sections if s.name == name), "")
+
+
+def recency(record: Record) -> tuple[str, str, int, str]:
+    """Return what sorts records by when they were written: the day, then the time in the uid, then the number.
+
+    A day alone says nothing of the records of one day. A ULID begins with its milliseconds, ten letters and digits.
+    """
+    return record.date, record.uid[:10], len(record.id), record.id
+
+
+class Reference(NamedTuple):
+    """A citation: `[D001]`, or `[shop:D001]` across scopes."""
+
+    project: str
+    """The project named before the colon, "global", or "" for the citing record's own scope."""
+    id: str
+
+
+class Evidence(NamedTuple):
+    """Where a candidate comes from: words that stand in its source."""
+
+    quote: str
+    source: str = ""
+    line: int = 0
+    """1-based line in *source*; 0: not known."""
+    time: str = ""
+
+
+class Candidate(NamedTuple):
+    """What a caller wants to have written. The fields are those of `kb write --schema`."""
+
+    kind: str
+    title: str
+    decision: str = ""
+    alternatives: str = ""
+    why: str = ""
+    impact: tuple[str, ...] = ()
+    verification: str = ""
+    rollback: str = ""
+    tags: tuple[str, ...] = ()
+    scope: str = ""
+    """"global", "project/<name>", or "": the caller's project."""
+    impact_areas: tuple[str, ...] = ()
+    """Of architecture, security, performance, compliance, modules."""
+    claims: Mapping[str, str] = {}
+    coexists_with: Mapping[str, str] = {}
+    reusable: bool | None = None
+    affects_future: bool | None = None
+    reference_value: bool | None = None
+    prevents_repeat: bool | None = None
+    confidence: float | None = None
+    evidence: tuple[Evidence, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    amends: tuple[str, ...] = ()
+    updates: str = ""
+    """The id of the record whose sections this candidate replaces, when the caller knows it."""
+    session: str = ""
+    host: str = ""
+
+
+FIXED_BY = "fixed_by"
+"""The key of the front that names the commit, of the project's repository, which has done away with a pitfall."""
+REGRESSION_TEST = "regression_test"
+"""The key of the front that names the test, a path of the project, which keeps a pitfall from coming back."""
+ALIASES = "aliases"
+"""The key of the front that keeps the numbers a record has had."""
+
+
+IMPORTED = "imported"
+"""The key of the front matter that says in which style a foreign record was written: nygard, madr3 and so on."""
+
+
+def is_imported(extra: Mapping[str, Any]) -> bool:
+    """Return whether the record whose unread front matter is *extra* was written with another tool.
+
+    What its author was never asked for, such as a way back, is not missing in it. Records that were imported before
+    the key existed have the number of their file.
+    """
+    return IMPORTED in extra or "adr" in extra
+
+
+def imported_number(extra: Mapping[str, Any]) -> int | None:
+    """Return the number that a record had in the tool it was written with, or None."""
+    number = str(extra.get("adr", ""))
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else None
+
+
+def spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the words by which people ask for an imported record: "ADR 7", "0007" and "007" name number 7."""
+    number = imported_number(extra)
+    if number is None:
+        return ()
+    return tuple(
+        dict.fromkeys(("ADR", f"{number}", f"{number:03d}", f"{number:04d}", f"ADR{number}", f"ADR{number:04d}"))
+    )
+
+
+def aliases_of(values: Mapping[str, Any]) -> list[str]:
+    """Return the numbers that a record has had, from its front or what of it kb does not read."""
+    found = values.get(ALIASES)
+    return [str(item) for item in (found if isinstance(found, list | tuple) else [found]) if item]
+
+
+def name_for(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
+    """Return the name by which a reader who stands in the scope *reader* finds the record *record_id* of *scope*.
+
+    A bare id means the reader's own scope first, then the global one. *is_taken*: a record of another scope that a
+    bare id could mean has the same number, so a global record is `global:D001` to be found. A reader of whom nothing is
+    known (*reader* is "") gets every record of a project with its project.
+    """
+    if scope == reader or (scope == GLOBAL and not is_taken) or not scope:
+        return record_id
+    return f"{scope.removeprefix('project/')}:{record_id}"
+
+
+class Similar(NamedTuple):
+    """An existing record that a new one resembles."""
+
+    id: str
+    scope: str
+    title: str
+    score: float
+    """0.0–1.0, the title similarity of `kb.similarity.duplicates`."""
+
+
+class Verdict(NamedTuple):
+    """What became of a candidate."""
+
+    verdict: str
+    """created, updated, appended, unchanged, conflict, held or refused."""
+    title: str
+    kind: str
+    id: str = ""
+    uid: str = ""
+    scope: str = ""
+    path: str = ""
+    status: str = ""
+    reasons: tuple[str, ...] = ()
+    """Why, in the user's language."""
+    next: str = ""
+    """The one next step, or ""."""
+    similar: tuple[Similar, ...] = ()
+    branch: str = ""
+    """The review branch, for a conflict."""
+    commit: str = ""
+    spooled: bool = False
+    """True while the write waits in the spool for a repository that can take it."""
+
+
+EXIT_REFUSED = 3
+EXIT_REVIEW = 4
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """Return the exit code that *verdicts* call for: 4 where a review was opened, 3 where one was not written.
+
+    What is spooled counts as written: it lands by itself, and who retried it would write it twice.
+    """
+    words = {verdict.verdict for verdict in verdicts if not (verdict.verdict == "held" and verdict.spooled)}
+    return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if words & {"refused", "held"} else 0

@@ -1,0 +1,76 @@
+"""Where things are called what: folders of scopes, refs, fresh uids."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from kb.records.model import GLOBAL
+from kb.startup.hashes import sha256
+
+CONTENT = "content"
+TEMPLATES = f"{CONTENT}/templates"
+"""Where a knowledge base keeps templates of its own: markdown, but no records."""
+TREE = ".wukong/context"
+"""The context in the layout of one project, beside CONTENT."""
+INBOX = "refs/kb/inbox"
+"""The ref whose tree holds what the gate keeps back, one JSON file each."""
+REVIEWS = "refs/heads/kb/review/"
+REJECTED = "refs/kb/rejected/"
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def openable(root: str, path: str, folder: str) -> str:
+    """Return *path*, relative to the knowledge base at *root*, as it is opened from *folder*: absolute elsewhere."""
+    if not path or not folder or os.path.realpath(folder) == os.path.realpath(root):
+        return path
+    return os.path.join(root, *path.split("/"))
+
+
+def folder_of(scope: str, top: str = "anchors") -> str:
+    """Return the folder, relative to the root, that keeps the records of *scope*."""
+    return f"{CONTENT}/{top}/" + (GLOBAL if scope == GLOBAL else "projects/" + scope.removeprefix("project/"))
+
+
+def scope_of(path: str) -> str:
+    """Return the scope whose folder the record file *path* stands in, or ""."""
+    parts = path.split("/")
+    if len(parts) == 4 and parts[2] == GLOBAL:
+        return GLOBAL
+    return f"project/{parts[3]}" if len(parts) == 5 and parts[2] == "projects" else ""
+
+
+def ulid(seconds: float) -> str:
+    """Return a fresh ULID: 26 letters and digits that sort by time (https://github.com/ulid/spec)."""
+    return next(ulids(seconds))
+
+
+def ulids(seconds: float) -> Iterator[str]:
+    """Yield fresh ULIDs of one moment, each sorting behind the one before it."""
+    number = (int(seconds * 1000) << 80) | (int.from_bytes(os.urandom(10), "big") >> 1)
+    while True:
+        yield "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+        number += 1
+
+
+def safe_id(session: str) -> str:
+    """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
+
+    An id that had to be changed gets a mark of its original, so that two never become one.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
+    if plain == session and plain:
+        return plain
+    return f"{plain[:50] or 'session'}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def is_record(path: str) -> bool:
+    """Return whether *path* is where record files stand: below `content/`, but no archive and no template."""
+    others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
+    return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")
+
+
+PROJECT_FILE = "project.json"
+"""The file in a project's folder that says whose it is: {"identity": [...]}."""

@@ -1,0 +1,210 @@
+"""The one reader of YAML: python-frontmatter's handler on libyaml, for files that nobody vouches for.
+
+The parser's events are checked one by one before anything is built from them: no aliases, anchors, tags, merges or
+doubled keys, bounded depth. Keys are text. Plain words mean what YAML 1.2 says (`no`, `on`, `12:30` are text), and a
+number is one only where Python would write it the same way, so that `str` gives back what stands in the file.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_STRANGE = regex("[^\t\n\r -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LINE_END = regex(r"\r\n|\n|\r")
+_MEANINGS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    ".inf": math.inf,
+    "-.inf": -math.inf,
+    ".nan": math.nan,
+}
+
+
+class YamlError(Exception):
+    """The source is not YAML kb accepts; *line* is 1-based within the source."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.line = line
+
+
+class Entry(NamedTuple):
+    """One top-level key with its value, and where they stand; lines and columns are 0-based."""
+
+    value: Any
+    line: int
+    column: int
+    key_end: int
+    """The column behind the key; -1 where it ends on another line than it begins."""
+    last: int
+    """The last line of the value; for a block scalar the empty lines behind it count."""
+    value_end: int
+    """The column behind the value on its last line; -1 for a block scalar."""
+    keeps: bool
+    """The value is a block scalar to which the empty lines behind it belong."""
+
+
+class Front(NamedTuple):
+    """The top-level entries of a source; *braces* where they are written as one flow mapping."""
+
+    entries: dict[str, Entry]
+    braces: bool = False
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """A loader that answers with a `Front`."""
+
+    def __init__(self, stream: str, max_depth: int) -> None:
+        super().__init__(stream)
+        self.left = max_depth
+        self.end: tuple[int, int, bool] = (0, 0, False)
+
+    def get_single_data(self) -> Front:
+        """Return the only document of the stream."""
+        event = self._next()
+        while isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
+            event = self._next()
+        front = Front({}) if isinstance(event, yaml.StreamEndEvent) else self._front(event)
+        while not isinstance(event, yaml.StreamEndEvent):
+            event = self._next()
+            if isinstance(event, yaml.DocumentStartEvent):
+                raise YamlError("there is more than one document", _line(event))
+        return front
+
+    def _front(self, event: Any) -> Front:
+        if isinstance(event, yaml.ScalarEvent) and self._value(event) is None:
+            return Front({})
+        if not isinstance(event, yaml.MappingStartEvent):
+            raise YamlError("not a mapping of keys to values", _line(event))
+        self.left -= 1
+        entries: dict[str, Entry] = {}
+        while not isinstance(key := self._next(), yaml.MappingEndEvent):
+            name = self._key(key, entries)
+            value = self._value(self._next())
+            began, ended = key.start_mark, key.end_mark
+            key_end = ended.column if ended.line == began.line else -1
+            entries[name] = Entry(value, began.line, began.column, key_end, *self.end)
+        behind: Any = key.end_mark
+        return Front(_apart(entries, behind.line + (behind.column > 0)), bool(event.flow_style))
+
+    def _value(self, event: Any) -> Any:
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if self.left == 0:
+            raise YamlError("nested too deep", _line(event))
+        self.left -= 1
+        value = self._list() if isinstance(event, yaml.SequenceStartEvent) else self._mapping()
+        self.left += 1
+        return value
+
+    def _list(self) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            items.append(self._value(event))
+        self._closed(event)
+        return items
+
+    def _mapping(self) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            key = self._key(event, mapping)
+            mapping[key] = self._value(self._next())
+        self._closed(event)
+        return mapping
+
+    def _key(self, event: Any, taken: dict[str, Any]) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise YamlError("a key must be one word", _line(event))
+        key = str(event.value)
+        if key in taken:
+            raise YamlError(f"the key {key} stands here twice", _line(event))
+        return key
+
+    def _scalar(self, event: Any) -> Any:
+        value, mark = event.value, event.end_mark
+        if event.style and event.style in "|>":
+            last_row = value.rstrip("\n").rpartition("\n")[2]
+            keeps = value.endswith("\n\n") or (value != "" and not last_row.strip())
+            self.end = (max(event.start_mark.line, mark.line - (mark.column == 0)), -1, keeps)
+        else:
+            self.end = (mark.line, mark.column, False)
+        return _meaning(value) if event.implicit[0] else value
+
+    def _closed(self, event: Any) -> None:
+        """Remember the closing bracket of a flow collection as the end of the value; a block has none."""
+        start, mark = event.start_mark, event.end_mark
+        if (start.line, start.column) != (mark.line, mark.column):
+            self.end = (mark.line, mark.column, False)
+
+    def _next(self) -> Any:
+        event = self.get_event()
+        if getattr(event, "anchor", None) is not None:
+            what = "aliases" if isinstance(event, yaml.AliasEvent) else "anchors"
+            raise YamlError(f"{what} are not allowed", _line(event))
+        if getattr(event, "tag", None) is not None:
+            raise YamlError("tags are not allowed", _line(event))
+        return event
+
+
+def _apart(entries: dict[str, Entry], end: int) -> dict[str, Entry]:
+    """Return *entries*, none of which reaches into the next or to the *end*, the line behind the last of all.
+
+    A value that is not written (`? key`) ends for the parser where it sees so: at what follows.
+    """
+    following = [*(entry.line for entry in entries.values()), end][1:]
+    for (name, entry), line in zip(entries.items(), following, strict=True):
+        if entry.last >= line > entry.line:
+            entries[name] = entry._replace(last=line - 1, value_end=-1)
+    return entries
+
+
+def load(source: str, max_depth: int) -> Front:
+    """Return the entries of *source*; raise YamlError, with a line, for what is not YAML or not allowed."""
+    strange = _STRANGE.search(source)
+    if strange:
+        line = len(_LINE_END.findall(source, 0, strange.start())) + 1
+        raise YamlError(f"the character U+{ord(strange.group()):04X} cannot stand here as it is", line)
+    try:
+        front: Any = YAMLHandler().load(source, Loader=partial(_Loader, max_depth=max_depth))
+    except yaml.YAMLError as error:
+        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), _line_of(error, source)) from None
+    return Front(*front)
+
+
+def _meaning(word: str) -> Any:
+    """Return what a plain *word* stands for."""
+    if word in _MEANINGS:
+        return _MEANINGS[word]
+    if word[0] not in "-0123456789":
+        return word
+    try:
+        number = float(word) if "." in word else int(word)
+    except ValueError:
+        return word
+    return number if repr(number) == word or ("e" in word and repr(number) == word.replace(".0e", "e")) else word
+
+
+def _line_of(error: yaml.YAMLError, source: str) -> int:
+    """Return the line to look at: where what is never closed begins, else where the parser stumbled."""
+    mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if mark and began and mark.line >= len(_LINE_END.findall(source)):
+        mark = began
+    return int(mark.line) + 1 if mark else 1
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1

@@ -1,0 +1,1 @@
+"""Safety: secrets, injected instructions, hidden text, quotation."""

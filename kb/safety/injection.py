@@ -1,0 +1,390 @@
+"""What in a text is not meant for the person who reads it: orders to an agent, and what hides from the eye.
+
+Records, candidates and transcripts were written by many hands, and agents read them. A text that only talks *about*
+orders, quoting them, gives none; a joiner in an emoji or in Persian hides nothing. This is a net and no proof: whatever
+comes through it is still handed on as quoted data.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from kb.i18n import Message, msg
+from kb.safety.injection_patterns import AGENT, OVERRULES, SIGN, SIGNS, WORD, WORDS, Order
+from kb.startup.lazy_regex import DOTALL, MULTILINE, regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.line_ends import lines_of
+from kb.text.segment import clip
+
+INSTRUCTION, COMMENT, HIDDEN = "instruction", "comment", "hidden"
+_SHOWN = 60
+"""Characters of a text that a message repeats."""
+
+
+class Trouble(NamedTuple):
+    """One place in a text that is not to be trusted."""
+
+    kind: str
+    """instruction: it speaks to an agent; comment: prose that a page does not show; hidden: what nobody sees."""
+    problem: Message
+    """What it does: a sentence whose subject is the text."""
+    words: str
+    """The words, in lower case and without what hides in them, or the code of the character."""
+    line: int
+    """1-based."""
+
+
+class _Found(NamedTuple):
+    """A trouble and where in a text it stands."""
+
+    place: int
+    kind: str
+    problem: Message
+    words: str
+
+
+def troubles(text: str) -> list[Trouble]:
+    """Return what in *text* is not to be trusted: one of a kind for each line at most, mostly nothing."""
+    shown = _shown(text)
+    found = [*_lined(shown, [*_instructions(shown), *_comments(shown)]), *_lined(text, _hidden(text))]
+    return sorted({(trouble.line, trouble.kind): trouble for trouble in reversed(found)}.values(), key=_order)
+
+
+def instruction(text: str) -> Trouble | None:
+    """Return the first place where *text* speaks to an agent, or None."""
+    shown = _shown(text)
+    found = [*_instructions(shown), *(found for found in _comments(shown) if found.kind == INSTRUCTION)]
+    return next(_lined(shown, found), None)
+
+
+def _lined(text: str, found: Iterable[_Found]) -> Iterator[Trouble]:
+    """Yield what is *found* in *text* with its lines, in their order."""
+    rising = sorted(found)
+    for one, line in zip(rising, lines_of(text, (one.place for one in rising)), strict=True):
+        yield Trouble(one.kind, one.problem, clip(one.words, _SHOWN), line)
+
+
+def _order(trouble: Trouble) -> tuple[int, str]:
+    return trouble.line, trouble.kind
+
+
+# -- what nobody sees -----------------------------------------------------------------------------
+
+_EMOJI = "\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff"
+_JOINED = "\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc"
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_BIDI = "\u202a-\u202e\u2066-\u2069"
+_MARKS = "\u061c\u200e\u200f"
+_CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+_UNSEEN = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_ANY = f"{_CONTROL}{_BIDI}{_MARKS}{_UNSEEN}"
+_SUSPECT = regex(f"[{_ANY}]")
+_ORDINARY = regex(
+    # What begins a file, holds an emoji, a word or a flag together, or says where a word may be cut.
+    rf"\A\ufeff|(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])|(?<=[{_JOINED}])[\u200c\u200d](?![{_ANY}])"
+    rf"|(?<=[{_UNSPACED}])\u200b(?!\u200b)|(?<!\u00ad)\u00ad(?!\u00ad)"
+    "|(?<=\U0001f3f4)[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
+    rf"|(?<=[^\sA-Za-z{_ANY}])[\ufe00-\ufe0f]|(?<=[{_IDEOGRAPH}])[\U000e0100-\U000e01ef]"
+    r"|(?<=[\u1800-\u18af])[\u180b-\u180f]|(?<=[\u1100-\u11ff])[\u115f\u1160]|[\u115f\u1160](?=[\u1100-\u11ff])"
+    r"|\u2800{1,80}(?=[\u2801-\u28ff])|(?<=[\u2801-\u28ff])\u2800{1,80}|(?<=[\u0300-\u036f\u0591-\u05c7])\u034f"
+)
+_KIND = regex(f"(?P<bidi>[{_BIDI}])|(?P<mark>[{_MARKS}])|(?P<control>[{_CONTROL}])|(?P<unseen>.)", DOTALL)
+_RIGHT_TO_LEFT = regex(
+    "[\u05d0-\u05f2\u0620-\u064a\u066e-\u06d3\u0700-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff]"
+)
+_NEAR = 120
+"""So near to a mark of direction a letter of a script from the right makes it an ordinary one."""
+_BREAK = regex("\r(?!\n)|[\u2028\u2029]")
+_TAG = regex("[\U000e0020-\U000e007e]")
+"""Invisible copies of the characters of ASCII, in which a text can be smuggled."""
+
+TURNS = msg("turns the direction of the line, so it shows other than it reads")
+_PROBLEMS = {
+    "bidi": TURNS,
+    "mark": TURNS,
+    "control": msg("has a control character"),
+    "unseen": msg("has a character that nobody sees"),
+}
+_LOOKALIKE = msg("mixes letters that look alike and are not the same")
+
+
+class _Run(NamedTuple):
+    """Strange characters that stand side by side."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def _runs(text: str) -> Iterator[_Run]:
+    """Yield the runs of characters in *text* that show nothing, or show it elsewhere, and have no business there."""
+    run: _Run | None = None
+    done = 0
+    for match in _SUSPECT.finditer(text):
+        start = match.start()
+        if start < done:
+            continue
+        ordinary = _ORDINARY.match(text, start)
+        done = ordinary.end() if ordinary else match.end()
+        kind = "" if ordinary else _kind(text, start)
+        if kind and run and run.end == start:
+            run = run._replace(end=done)
+        elif kind:
+            if run:
+                yield run
+            run = _Run(start, done, kind)
+    if run:
+        yield run
+
+
+def _kind(text: str, place: int) -> str:
+    """Return which kind of strange character stands at *place*; "" for a mark where lines run from the right."""
+    match = _KIND.match(text, place)
+    kind = (match.lastgroup if match else None) or ""
+    return "" if kind == "mark" and _RIGHT_TO_LEFT.search(text, max(0, place - _NEAR), place + _NEAR) else kind
+
+
+def _hidden(text: str) -> Iterator[_Found]:
+    for run in _runs(text):
+        yield _Found(run.start, HIDDEN, _PROBLEMS[run.kind], _codes(text[run.start : run.end]))
+    if _FOREIGN.search(text):
+        for word in _WORD.finditer(text):
+            if _is_mixed(word[0]):
+                yield _Found(word.start(), HIDDEN, _LOOKALIKE, word[0])
+
+
+def _codes(run: str) -> str:
+    codes = [f"U+{ord(letter):04X}" for letter in run]
+    return " ".join(codes) if len(codes) < 4 else f"{codes[0]}…{codes[-1]} ×{len(codes)}"
+
+
+def visible(text: str) -> str:
+    """Return *text* with every character that hides, turns the line or drives a terminal as its code: ⟨U+202E⟩."""
+    parts, at = [], 0
+    for run in _runs(text):
+        parts += [text[at : run.start], f"⟨{_codes(text[run.start : run.end])}⟩"]
+        at = run.end
+    return _BREAK.sub("\n", "".join((*parts, text[at:])) if parts else text)
+
+
+def escaped(text: str) -> str:
+    """Return *text*, which is JSON, with what `visible` would show behind JSON's own escapes: it reads back equal."""
+    parts, at = [], 0
+    for run in _runs(text):
+        codes = text[run.start : run.end].encode("utf-16-be", "surrogatepass").hex()
+        parts += [text[at : run.start], *(f"\\u{codes[n : n + 4]}" for n in range(0, len(codes), 4))]
+        at = run.end
+    return "".join((*parts, text[at:])) if parts else text
+
+
+def bare(text: str) -> str:
+    """Return *text* without a character that shows nothing, be it an ordinary one."""
+    return _SUSPECT.sub("", text)
+
+
+# -- letters that look alike ----------------------------------------------------------------------
+
+_ALIKE = {
+    "а": "a", "с": "c", "ԁ": "d", "е": "e", "һ": "h", "і": "i", "ј": "j", "ӏ": "l", "о": "o", "р": "p", "ԛ": "q",
+    "ѕ": "s", "у": "y", "х": "x", "ԝ": "w", "А": "A", "В": "B", "С": "C", "Е": "E", "Н": "H", "І": "I", "Ј": "J",
+    "К": "K", "М": "M", "О": "O", "Р": "P", "Ѕ": "S", "Т": "T", "Х": "X", "ο": "o", "Α": "A", "Β": "B", "Ε": "E",
+    "Ζ": "Z", "Η": "H", "Ι": "I", "Κ": "K", "Μ": "M", "Ν": "N", "Ο": "O", "Ρ": "P", "Τ": "T", "Υ": "Y", "Χ": "X",
+}  # fmt: skip
+"""Cyrillic and Greek letters that nobody can tell from Latin ones."""
+_LIKE = {"к": "k", "т": "t", "м": "m", "ѵ": "v", "ν": "v", "ι": "i", "υ": "u", "ρ": "p", "α": "a"}
+_FOLDED = str.maketrans({**_ALIKE, **_LIKE})
+_FOREIGN = regex("[\u0370-\u03ff\u0400-\u052f]")
+_WORD = regex("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f]+")
+_LATIN = regex("[A-Za-z]")
+
+
+def _is_mixed(word: str) -> bool:
+    """Tell whether *word* is Latin to the eye alone: "pаypal" with a Cyrillic а, but neither "PRы" nor "NFκB"."""
+    places = [place for place, letter in enumerate(word) if _FOREIGN.match(letter)]
+    return bool(places) and all(word[n] in _ALIKE for n in places) and bool(_LATIN.search(word, places[0]))
+
+
+def _shown(text: str) -> str:
+    """Return *text* as a model takes it in: without what hides, letters folded; every line stays on its line."""
+    if not text.isascii():
+        text = _TAG.sub(lambda match: chr(ord(match[0]) - 0xE0000), text)
+        text = _SUSPECT.sub("", text)
+        text = unicodedata.normalize("NFKC", text)
+        text = text.translate(_FOLDED) if _FOREIGN.search(text) else text
+    else:
+        text = _SUSPECT.sub("", text)
+    if "&#" in text:
+        from html import unescape
+
+        text = unescape(text)
+    return text.casefold()
+
+
+# -- orders ---------------------------------------------------------------------------------------
+
+_ABOUT = regex(
+    r"attack|inject|malicious|adversar|jailbreak|untrusted|hostile|exploit|payload|threat|phish|poison|smuggl|guardrail"
+    r"|detect|filter|saniti[sz]e|block(?:s|ed|list)|flag(?:s|ged)|\bh(?:old|eld)\b|refus|reject|red.team|prevent"
+    r"|defen[cds]|注入|攻击|恶意|越狱|威胁|对抗|不可信|投毒|检测|过滤|拦截|识别|防御|防止|拒绝|扣留"
+)
+"""Who writes of such texts says why."""
+_REPORTED = regex(
+    r"(?<!you )(?<!have )(?<!need )(?:\b(?:to|that|which|may|might|could|can|cannot|would|will|not|never|of|like|says?"
+    r"|said|or|and|as|with|from|to the agent)|(?:让|使|令|诱导|诱使|要求|试图|企图|指示|尝试|诸如|例如|比如|如|等|包含"
+    r"|含有|含|出现|类似|的|是否)[^,，。\n]{0,8})[\s:,\"'“‘`(*]*\Z"
+)
+"""What stands before an order that is told of and not given, where somebody writes about such texts."""
+_SOMEBODY_TOLD = regex(
+    r"\b(?:instruct|tell|ask|trick|convinc|caus|persuad|forc|induc|coerc|command"
+    r"|lead)\w{0,5} (?:(?!you\b)[\w'-]+ ){1,5}to\s*\Z"
+)
+"""The same, wherever it stands: "a page that instructs the model to …"."""
+_BEFORE, _AFTER = 240, 160
+_OPENING = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "《": "》"}
+_FENCE = regex(r"^[ >\t]{0,20}(?:```|~~~)", MULTILINE)
+_INLINE = regex(r"`[^`\n]*`")
+_ALONE = regex(r"[g略视记](?<=[ .\-_*].)[ .\-_*]")
+"""Each of the words that are looked for has one of these letters inside."""
+_APART = regex(r"(?:(?<!\w)[^\W_][ .\-_*]{1,3}){5,}")
+_CLOSED_UP = regex(
+    r"(?:ignore|disregard|forget)(?:all|any|the|your|of)*(?:previous|prior|above|earlier)+(?:instruction|prompt|rule)"
+    r"|(?:忽略|无视|忘记)(?:掉|你|所有|全部|一切)*(?:之前|以前|以上|前面|上面)(?:的|所有|全部)*(?:指令|指示|提示|规则)"
+)
+
+
+def _instructions(shown: str) -> Iterator[_Found]:
+    """Yield the orders in *shown*, the first of each way of giving one."""
+    found: set[str] = set()
+    code: _Code | None = None
+    for match, order in _orders(shown):
+        if order.problem.template in found:
+            continue
+        code = code or _code(shown)
+        in_code = code.holds(match.start())
+        if (order.in_code or not in_code) and not _is_told_of(shown, match, in_code):
+            found.add(order.problem.template)
+            yield _found(INSTRUCTION, order.problem, match.start(), match[0])
+    yield from _spelled_out(shown)
+
+
+def _orders(shown: str) -> Iterator[tuple[re.Match[str], Order]]:
+    """Yield what in *shown* reads as an order, given or told of."""
+    for heads, table in ((WORD, WORDS), (SIGN, SIGNS)):
+        for head in heads.finditer(shown):
+            for order in table.get(head[0], ()):
+                match = order.pattern.match(shown, head.start())
+                if match and _stands_behind(order, shown, head.start()):
+                    yield match, order
+
+
+def _stands_behind(order: Order, shown: str, place: int) -> bool:
+    return order.before is None or order.before.search(shown[max(0, place - _BEFORE) : place]) is not None
+
+
+def _spelled_out(shown: str) -> Iterator[_Found]:
+    """Yield an order whose letters stand apart."""
+    if not _ALONE.search(shown):
+        return
+    for match in _APART.finditer(shown):
+        closed_up = re.sub(r"[\W_]", "", match[0] + shown[match.end() : match.end() + 1])
+        if _CLOSED_UP.search(closed_up):
+            yield _found(INSTRUCTION, OVERRULES, match.start(), match[0])
+
+
+def _found(kind: str, problem: Message, place: int, words: str) -> _Found:
+    return _Found(place + len(words) - len(words.lstrip()), kind, problem, words)
+
+
+def _is_told_of(shown: str, match: re.Match[str], in_code: bool) -> bool:
+    """Tell whether the order is only quoted, or told of, by somebody who writes about such orders."""
+    start, end = match.span()
+    near = shown[max(0, start - _BEFORE) : start]
+    before = near[near.rfind("\n") + 1 :]
+    if _SOMEBODY_TOLD.search(before[-_NEAR:]):
+        return True
+    if not _ABOUT.search(f"{near} {shown[end : end + _AFTER]}"):
+        return False
+    return in_code or _is_quoted(before) or _REPORTED.search(before) is not None
+
+
+def _is_quoted(before: str) -> bool:
+    """Tell whether a quotation is open behind *before*, the beginning of a line; cells of a table count as quotes."""
+    if before.count('"') % 2 or before.count("`") % 2 or before.lstrip().startswith("|"):
+        return True
+    return any(before.rfind(opening) > before.rfind(closing) for opening, closing in _OPENING.items())
+
+
+class _Code(NamedTuple):
+    """Where code stands: the rising starts and ends of its pieces."""
+
+    starts: list[int]
+    ends: list[int]
+
+    def holds(self, place: int) -> bool:
+        """Tell whether *place* is in code."""
+        before = bisect_right(self.starts, place)
+        return before > 0 and place < self.ends[before - 1]
+
+
+def _code(shown: str) -> _Code:
+    """Return what stands between fences, and in backticks outside them."""
+    fences = [match.start() for match in _FENCE.finditer(shown)]
+    spans = list(zip(fences[::2], [*fences[1::2], len(shown)], strict=False))
+    fenced = _Code([start for start, _ in spans], [end for _, end in spans])
+    spans += [match.span() for match in _INLINE.finditer(shown) if not fenced.holds(match.start())]
+    return _Code([start for start, _ in sorted(spans)], [end for _, end in sorted(spans)])
+
+
+# -- what a page does not show --------------------------------------------------------------------
+
+_COMMENT = regex(
+    r"<!--(?P<html>.*?)(?:-->|\Z)|^ {0,3}\[(?://|comment|#|\.|_)[^\]\n]{0,40}\]:[ \t]*(?:#"
+    r"|<>)[ \t]+[\"'(](?P<link>[^\n]*)|<[a-z][^<>]{0,200}?(?:display\s?:\s?none|visibility\s?:\s?hidden"
+    r"|font-size\s?:\s?0|opacity\s?:\s?0(?![.\d])"
+    r"|color\s?:\s?(?:white|#fff|transparent)|\shidden(?=[\s/=>]))[^<>]{0,200}>(?P<style>[^<]*)",
+    DOTALL | MULTILINE,
+)
+_UNSEEN_SIGNS = ("<!--", "]:", "display", "visibility", "font-size", "opacity", "color", "hidden")
+"""One of these stands in everything that is found here."""
+_LINK = regex(r"!?\[[^\[\]\n]*+\]\([^()\n]*+\)|https?://\S+")
+_PROSE = regex(r"(?<!\S)[^\W\d_]{2,}[,.;:!?]*(?!\S)")
+_IDEOGRAPHS = regex(f"[{_IDEOGRAPH}]")
+_WORDS, _CHARACTERS = 4, 6
+"""So many words, or characters of Chinese, are prose."""
+_FOR_AUTHORS = regex(
+    r"markdownlint|prettier|eslint|vale |cspell|spell|textlint|lint|gitleaks|nosec|noqa|pragma|spdx|licen[cs]e"
+    r"|copyright|toc\b|generated|do not edit|(?:end|start|begin) of|todo|fixme|xxx\b|tbd|note to self|disable md\d"
+    r"|optional|can vary|feel free|template|placeholder|if applicable|fill (?:in|out)|(?:remove|delete) (?:this|if|when"
+    r"|the)|^\W*(?:describe|list|what|which|who|how|why|when|where|e\.g|for example|example|explain|provide|add|write"
+    r"|state|summar|identify|see|cf\.?|link|reference|insert|replace|use this|this is|these are|here|you (?:may|might"
+    r"|can))\b|可选|待补充|待定|待办|填写|说明|描述|示例|例如|如有|如适用|请补充|删除此|模板|在此|列出|参考|占位"
+)
+"""Comments of tools, of templates and of authors to themselves."""
+_SPEAKS_UNSEEN = msg("speaks to an agent in what a page does not show")
+_UNSHOWN = msg("has prose in a comment, which a page does not show")
+
+
+def _comments(shown: str) -> Iterator[_Found]:
+    if not any(sign in shown for sign in _UNSEEN_SIGNS):
+        return
+    code: _Code | None = None
+    for match in _COMMENT.finditer(shown):
+        code = code or _code(shown)
+        words = _LINK.sub(" ", match[match.lastgroup or 0])
+        if not words.strip() or code.holds(match.start()):
+            continue
+        if AGENT.search(words):
+            yield _found(INSTRUCTION, _SPEAKS_UNSEEN, match.start(match.lastgroup or 0), words)
+        elif _is_prose(words) and not _FOR_AUTHORS.search(words.strip()):
+            yield _found(COMMENT, _UNSHOWN, match.start(match.lastgroup or 0), words)
+
+
+def _is_prose(words: str) -> bool:
+    return len(_PROSE.findall(words)) >= _WORDS or len(_IDEOGRAPHS.findall(words)) >= _CHARACTERS

@@ -1,0 +1,139 @@
+"""What of a record may be said to an agent, and how: on one line, as a quotation, with everything in it to be seen."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from kb.i18n import Message, msg
+from kb.records.model import Record
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import clip, first_sentence, one_line
+
+TITLE_LIMIT = 80
+"""Characters of a title in a list."""
+
+CELL_LIMIT = 60
+"""Characters of a cell of the history table, and of a reason."""
+
+NAME_LIMIT = 40
+"""Characters of an id, a scope or a kind: what the front of a file says it is."""
+
+PATH_LIMIT = 160
+"""Characters of the path of a record."""
+
+_DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
+_TAG = regex(r"<(?=[A-Za-z/!?|])")
+_PIPE = regex(r"(?<!\\)\\*+\|")
+_NONE = frozenset(
+    ["", "-", "–", "—", "/", "n/a", "na", "none", "nothing", "tbd", "无", "暂无", "不适用", "待定", "没有"]
+)
+
+_CONCLUSION = regex(
+    r"\b(?:recommended|final)[ _-]?(?:solution|decision)\s*[:=：]|\b(?:recommended_solution|final_decision|must_use|"
+    r"priority_order|confidence_score)\b|\b(?:recommendedSolution|finalDecision|mustUse|priorityOrder|confidenceScore)\b|"
+    r"\b(?:must|shall|should|have to|has to|need to|always) (?:be )?(?:use|used|adopt|adopted|choose|chosen|pick|"
+    r"picked|go with) [^.;!?\n]{0,80}?\bas (?:the|our|your) (?:final|only|definitive)\b|"
+    r"\bthe final (?:decision|solution|choice|answer) (?:is|must|shall|will)\b|"
+    r"(?:必须|务必|一律|只能|应当|应该|应|最终)\s*(?:采用|使用|选择|选用|采纳)[^。；;！？\n]{0,60}?"
+    r"(?:作为|为|当作)\s*(?:最终|唯一|最后)的?\s*(?:解决)?(?:方案|选择|决定|决策|结论|答案)|"
+    r"最终(?:方案|决定|决策|结论|选择)\s*(?:是|为|就是|必须|[:：=])|(?:推荐方案|优先级顺序|置信度)\s*[:：=]",
+    re.IGNORECASE,
+)
+"""Sentences and field names that hand over a conclusion instead of a memory (SHI "禁忌"; one-way rule of hints)."""
+
+_MARKS = (
+    "final", "only", "definitive", "recommended", "must_use", "mustuse", "priority", "confidence",
+    "最终", "唯一", "最后", "推荐", "优先级", "置信度",
+)  # fmt: skip
+"""Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression."""
+
+
+def concludes(text: str) -> bool:
+    """Tell whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
+    if text.isascii() and text.replace("\n", " ").isprintable():
+        plain = text.translate(_DECORATION)  # nothing can hide in it
+    else:
+        from kb.safety.injection import bare
+
+        plain = one_line(bare(unicodedata.normalize("NFKC", text))).translate(_DECORATION)
+    folded = plain.casefold()
+    return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(one_line(plain)) is not None
+
+
+def quoted(text: str, limit: int) -> str:
+    """Return untrusted *text* for one line of a hint, *limit* characters at most; what hides in it is shown."""
+    from kb.safety.injection import visible
+
+    line = clip(visible(text), limit)
+    if line.count("`") % 2 or "``" in line:
+        line = line.replace("`", "'")
+    return no_tags(line)
+
+
+def no_tags(text: str) -> str:
+    """Return *text* with nothing that passes for a tag of the host."""
+    return _TAG.sub("&lt;", text)
+
+
+def cell(text: str) -> str:
+    """Return *text* for a cell of a table."""
+    return _PIPE.sub(lambda match: "\\" * (2 * len(match.group()) - 1) + "|", text)
+
+
+def sentence(record: Record, section: str) -> str:
+    """Return the first sentence of *section*, or "" where it says nothing or states a conclusion."""
+    from kb.safety.injection import visible
+
+    first = first_sentence(visible(_unlisted(record.section(section))), CELL_LIMIT)
+    if first.rstrip("。.").lower() in _NONE or concludes(record.section(section)):
+        return ""
+    return quoted(first, CELL_LIMIT)
+
+
+def _unlisted(text: str) -> str:
+    """Return the first line of *text* that says something, without its list or quote mark or code fence."""
+    rows = (re.sub(r"^\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+|```.*$|~~~.*$)", "", row).strip() for row in text.splitlines())
+    return next((row for row in rows if row), "")
+
+
+def allowed(records: Iterable[Record]) -> tuple[list[Record], list[Message]]:
+    """Return the records a hint may name, and a warning for each whose text states a conclusion."""
+    kept, warnings = [], []
+    for record in records:
+        if concludes(" ".join((record.title, *record.tags))):
+            warnings.append(msg("{id} is left out of the hint: its title states a conclusion", id=record.id))
+            continue
+        if any(concludes(section.text) for section in record.sections):
+            warnings.append(msg("{id} states a conclusion; the hint does not repeat it", id=record.id))
+        kept.append(record)
+    return kept, warnings
+
+
+class Told(NamedTuple):
+    """A record as an agent is told of it."""
+
+    original: Record
+    record: Record
+    """The same; without its text where that speaks to an agent."""
+    warning: Message | None = None
+    """Why the text is not handed on."""
+
+
+def told(record: Record, untitled: str) -> Told:
+    """Return *record* as an agent may be told of it; *untitled* stands for a title that speaks to an agent."""
+    from kb.safety.injection import instruction
+
+    texts = (*record.tags, *record.impact, *(f"{s.heading}\n{s.text}" for s in record.sections), record.user)
+    title = instruction(record.title)
+    order = title or instruction("\n".join(texts))
+    if order is None:
+        return Told(record, record)
+    warning = msg(
+        "{id} {problem}: “{words}”; only its name is handed on",
+        id=quoted(record.id, NAME_LIMIT), problem=order.problem, words=quoted(order.words, CELL_LIMIT),
+    )  # fmt: skip
+    named = record._replace(title=untitled if title else record.title, tags=(), impact=(), sections=(), user="")
+    return Told(record, named, warning)

@@ -1,0 +1,354 @@
+"""Tell a secret from what only looks like one: placeholders, names, code, paths, hashes, other numbers.
+
+The checks of `kb.safety.redaction`: each takes a match and the group that would be masked.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from itertools import pairwise
+
+from kb.safety.randomness import (
+    CAMEL,
+    entropy,
+    is_issued,
+    is_jumbled,
+    is_mixed,
+    is_name,
+    is_passphrase,
+    is_placeholder,
+    is_used,
+)
+from kb.startup.lazy_regex import regex
+
+_KEYWORD = regex(r"(?i)passw(?:or)?d|secret|token|credential|^(?:api|access|private|auth)[_-]?key")
+_CODE = regex(
+    r"\w+(?:(?:\.|::|->)\w+)+|.*(?:::|->|//).*|[a-z]+(?:\|[a-z_]+(?::[\w,]+)?)+|0[xX][0-9A-Fa-f]+|@\w.*"
+    r"|\w+-\w+-[\w-]*[A-Za-z]{3}"
+)
+_PATH = regex(r"(?:~?\.{0,2}/|[A-Za-z]:[\\/]).*|[\w.-]+(?:/[\w.-]+)+\.\w{1,5}")
+_QUANTITY = regex(r"(?i)[\d.,_~-]+(?:[a-z%]{1,6}|[- ][a-z]+)?")
+_HEX = regex(r"(?i)[0-9a-f-]+")
+_PUBLIC = regex(r"(?i)(?:sha\d{1,3}[-:=]|h1:|integrity=|base64,|ssh-\S{1,20} )$")
+_FILE = regex(r"(?i)(?:png|jpe?g|gif|svg|webp|ico|s?css|json|ya?ml|toml|lock|html?|[jt]sx|js|xml|txt|pdf|zip|class)")
+_RESERVED = regex(r"(?i)(?:.*\.)?(?:(?:your-?)?(?:domain|company)\.\w+(?:\.cn)?|test|invalid|localhost|local)")
+_ROLE = regex(r"(?i)git|hg|svn|root|no-?reply|do-?not-?reply")
+_ATTRIBUTE = regex(r"(?i)path|domain|expires|max-age|samesite|priority|version")
+_REQUESTED = r"(?:sha\d{1,3}-|(?:req|(?:agent_)?msg|(?:srv)?toolu|call|run|resp|chatcmpl)[_-])"
+_REQUEST = regex(_REQUESTED)
+_ID = regex(_REQUESTED + r".*|(?:.*[_/+-])?[0-9a-f]{16,}(?:[_/+-].*)?")
+_UNITS = regex(r"(?i)\s?(?:bytes?|[kmg]i?b\b|[mnuμ]?s\b|ns\b|ops|rows?|字节|行|毫秒|秒|条|个|次|元)")
+_BASE64_LINE = regex(r"[A-Za-z0-9+/]{16,}={0,2}|-----.*|.*base64,.*|ssh-\S+ .*")
+_MASK = regex(r"\[redacted:[a-z0-9-]+\]")
+_UUID = regex(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_SESSION_NAME = regex(
+    r"(?:ses_[0-9a-f]{10,12}[0-9A-Za-z]{8,16}"
+    r"|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+    r"|(?:project/[a-z0-9.-]{1,60}-|(?:[a-z]{1,20}\d{0,2}[.-]){1,4})(?:[0-9a-f]{6}){1,2}"
+    r"|[\w.-]{1,80}-\d{8}-\d{6}-[\w-]{1,8}(?:-\d{1,3})?)(?:\.jsonl?|\.md)?"
+)
+"""Names that hosts and kb give to sessions, their files and projects; who has one can read nothing with it."""
+_TELLING_WORDS = (
+    r"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|(?<![a-z])pat(?![a-z])|密码|口令|令牌|密钥|秘钥|私钥|加密串"
+    r"|(?:api|access|private|auth|account|app|client|sign(?:ing)?|encryption|master|service|secret)[ _-]?key"
+)
+_TELLING = regex(_TELLING_WORDS + r"|session|(?<![a-z])auth(?![a-z]))")
+_TOLD_BEFORE = regex(_TELLING_WORDS + r")[\s\"'`()\[:=（）：]{0,4}$")
+_AS = regex(r"(?i)[\s\"'`]{0,2}(?:as|for|作为?|当|做|设为)(?![a-z])")
+_PUBLIC_WORD = regex(
+    r"(?i)commit|sha\d|sha[ :=-]|md5|digest|hash|checksum|etag|revision|trace|span|request|version|fingerprint|tree "
+    r"|blob|object|uid|integrity|public|提交|哈希|摘要|校验|公钥"
+)
+_HARMLESS_KEY = regex(
+    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:primary|foreign|public|cache|partition|sort|row|object|hot|shard|unique"
+    r"|composite|idempoten(?:cy|t)|routing|map|dict|json|lookup|natural|surrogate|dedup|group|index|registry|config|i18n"
+    r"|translation|storage|local|bucket|hash|s3|msg|message|issue|jira|project|react|data|cookie|query|redis|search|sorted"
+    r"|range|candidate|join|super|mon|tur|don|whis)[ _-]?$"
+)
+_KEY_OF = regex(r"(?i)(?:api|access|private|auth|account|signing|encryption|master|app|client|license|secret)[_ -]?$")
+_WEAK = ("pat", "ak ", "sk ", "ak:", "sk:", "ak=", "sk=")
+"""Names so short that only a value as if drawn by lot makes them those of a secret."""
+_ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+_ID_CHECKS = "10X98765432"
+
+
+def always(match: re.Match[str], group: int) -> bool:
+    """Accept what a pattern leaves no doubt about."""
+    return True
+
+
+def token(match: re.Match[str], group: int) -> bool:
+    """Accept a token that is no placeholder and no word: at least 8 different characters, drawn by lot or mixed."""
+    value = match[group]
+    if len(set(value)) < 8 or is_placeholder(value):
+        return False
+    return is_jumbled(value) or (is_mixed(value) and not is_name(value)) or CAMEL.search(value) is not None
+
+
+def distinct(match: re.Match[str], group: int) -> bool:
+    """Accept a token whose beginning and length leave little doubt: at least 8 different characters."""
+    return len(set(match[group])) >= 8 and not is_placeholder(match[group])
+
+
+def by_lot(match: re.Match[str], group: int) -> bool:
+    """Accept only what looks drawn by lot."""
+    return is_used(match[group]) and is_jumbled(match[group])
+
+
+def wrapped_key(match: re.Match[str], group: int) -> bool:
+    """Accept base64 that unwraps to the head of a private key, and not to that of a certificate."""
+    return b"PRIVATE KEY" in binascii.a2b_base64(match[group][:64])
+
+
+def iban(match: re.Match[str], group: int) -> bool:
+    """Accept an account number whose check digits are right (ISO 13616, modulo 97)."""
+    plain = match[group].replace(" ", "").upper()
+    return 15 <= len(plain) <= 34 and int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
+
+
+def service(match: re.Match[str], group: int) -> bool:
+    """Accept what begins as a service's tokens do and goes on as if drawn by lot."""
+    value = match[group]
+    if not is_issued(value):
+        return False
+    return is_used(value) and (is_jumbled(value, 4.5) or re.search(r"[0-9a-f]{32}$", value) is not None)
+
+
+def cut(match: re.Match[str], group: int) -> bool:
+    """Accept the beginning of a token that was cut short where a text was shortened."""
+    value = match[group]
+    return is_issued(value) and (is_mixed(value) or CAMEL.search(value) is not None) and not is_name(value)
+
+
+def key_block(match: re.Match[str], group: int) -> bool:
+    """Accept a private key block that holds key material, not one in prose or cut short with dots."""
+    return re.search(r"[A-Za-z0-9+/]{20}", match[group].split("-----", 2)[2]) is not None
+
+
+def typed(match: re.Match[str], group: int) -> bool:
+    """Accept what stands for a password on a command line: no variable, no option, no file."""
+    value = match[group]
+    return is_used(value) and not value.startswith(("-", "file:", "env:", "<")) and not _PATH.fullmatch(value)
+
+
+def piped(match: re.Match[str], group: int) -> bool:
+    """Accept what is printed into a program that reads a password."""
+    behind = match.string[match.end() : match.end() + 120]
+    return (
+        typed(match, group)
+        and re.match(r"[^\n]{0,80}?(?:chpasswd|passwd\s--stdin|sudo\s-S|--password-stdin)", behind) is not None
+    )
+
+
+def netrc(match: re.Match[str], group: int) -> bool:
+    """Accept what follows "password" where a login or a machine stands before it, as in a .netrc."""
+    before = match.string[max(0, match.start() - 160) : match.start()]
+    return (
+        typed(match, group)
+        and re.search(r"(?:login|user|account)\s{1,4}\S{1,64}(?:\s|\\{1,7}n){0,20}$", before) is not None
+    )
+
+
+def url_password(match: re.Match[str], group: int) -> bool:
+    """Accept the password of a URL unless it is a placeholder or a bare port."""
+    value = match[group]
+    return not is_placeholder(value) and not _KEYWORD.fullmatch(value) and value.lower() not in ("pass", "pwd")
+
+
+def header(match: re.Match[str], group: int) -> bool:
+    """Accept the credentials of an Authorization header: user and password in base64, or a token."""
+    value = match[group]
+    if re.search(r"(?i)basic\s+$", match.string[max(0, match.start(group) - 12) : match.start(group)]):
+        return basic(match, group)
+    return (is_mixed(value) or is_jumbled(value)) and is_used(value) and not is_name(value)
+
+
+def basic(match: re.Match[str], group: int) -> bool:
+    """Accept base64 of "user:password"."""
+    value = match[group].rstrip("=")
+    try:
+        user, colon, rest = binascii.a2b_base64(value + "=" * (-len(value) % 4)).partition(b":")
+        return bool(colon and rest) and (user + rest).decode().isprintable()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+
+
+def cookie(match: re.Match[str], group: int) -> bool:
+    """Accept a cookie header in which some value looks drawn by a machine."""
+    pairs = (pair.strip().partition("=")[::2] for pair in match[group].split(";"))
+    return any(
+        not _ATTRIBUTE.fullmatch(name) and len(value) >= 6 and is_mixed(value) and is_used(value)
+        for name, value in pairs
+    )
+
+
+def password(match: re.Match[str], group: int) -> bool:
+    """Accept an assigned password: 6 characters or more, of two sorts or only digits, no name and no code; or words."""
+    value = match[group]
+    if _shouted(match) and re.fullmatch(r"\w{6,}", value) and not _KEYWORD.search(value) and is_used(value):
+        return True
+    if is_passphrase(value):
+        return True
+    if len(value) < 6 or value.count(" ") > 1 or not (_literal(match, group) or is_jumbled(value)):
+        return False
+    return value.isdigit() or is_mixed(value) or re.search(r"\w[!@#$^&*?~]+\w", value) is not None
+
+
+def short_name(match: re.Match[str], group: int) -> bool:
+    """Accept what is assigned to "pass"; in any other connection the word is a verb, and the value must speak."""
+    assigned = re.match(r"[\"'`\])]{0,2}\s?[:=]", match.string[match.start() + 4 : match.start() + 8])
+    return (password if assigned and not match[0].startswith("PASS:") else unmistakable)(match, group)
+
+
+def secret(match: re.Match[str], group: int) -> bool:
+    """Accept an assigned token or key: 8 characters or more with letters and digits, no name, no code, no sentence."""
+    value = match[group]
+    if len(value) < 8 or " " in value or len(set(value)) < 6 or not is_used(value):
+        return False
+    word = match[0][:3].lower()
+    if word == "key" and not _opens(match):
+        return False
+    if word == "ses" and _SESSION_NAME.fullmatch(value):
+        return _KEYWORD.search(match[0][: match.start(group) - match.start()]) is not None
+    if _UUID.fullmatch(value):
+        return not match[0].lower().startswith("session")
+    weak = word in _WEAK or (
+        word == "key" and not _KEY_OF.search(match.string[max(0, match.start() - 12) : match.start()])
+    )
+    return is_jumbled(value) or (not weak and is_mixed(value) and _literal(match, group))
+
+
+def unmistakable(match: re.Match[str], group: int) -> bool:
+    """Accept what is a password even without an assignment: digits and letters, and a sign or several digits."""
+    value = match[group]
+    if value.count("-") > 2 and is_passphrase(value):
+        return True
+    if len(value) < 8 or not is_used(value) or not is_mixed(value) or is_name(value) or _PATH.fullmatch(value):
+        return False
+    if is_jumbled(value):
+        return True
+    if re.search(r"[=()\[\]{}\"'<>]|@[\w.-]+\.\w+$", value):
+        return False
+    signed = re.search(r"[!@#$^*?~]", value.rstrip("!?")) is not None
+    letters = sum(char.isalpha() for char in value)
+    return _literal(match, group) and letters > 2 and (signed or sum(char.isdigit() for char in value) > 1)
+
+
+def option(match: re.Match[str], group: int) -> bool:
+    """Accept what is given to an option such as --password or --api-key."""
+    named = re.search(r"(?i)pass|pwd", match[0][: match.start(group) - match.start()])
+    return password(match, group) if named else secret(match, group)
+
+
+def beside_a_word(match: re.Match[str], group: int) -> bool:
+    """Accept a value as if drawn by lot on the same line as a word for secrets, unless it is said to be public.
+
+    A hexadecimal number may be a commit or an id: there the word must stand next to it.
+    """
+    value = match[group]
+    if not is_jumbled(value, 3.0):
+        return False
+    before = _MASK.sub("", match.string[max(0, match.start() - 100) : match.start()]).rpartition("\n")[2][-60:]
+    behind = _MASK.sub("", match.string[match.end() : match.end() + 80]).partition("\n")[0][:40]
+    if re.fullmatch(r"(?:0x)?[0-9A-Fa-f-]+", value):
+        told = _TOLD_BEFORE.search(before) or (_AS.match(behind) and _TELLING.search(behind))
+    else:
+        told = _TELLING.search(before) or _TELLING.search(behind)
+    if not told or _wrapped(match) or not is_used(value):
+        return False
+    if _SESSION_NAME.fullmatch(value):
+        return _TOLD_BEFORE.search(before) is not None
+    return not _PUBLIC_WORD.search(before[-28:]) and not _REQUEST.match(value)
+
+
+def email(match: re.Match[str], group: int) -> bool:
+    """Accept an address that may belong to a person: no reserved domain, no role without a reader, no file name."""
+    local, _, domain = match[group].replace("%40", "@").rpartition("@")
+    if _ROLE.fullmatch(local) or _RESERVED.fullmatch(domain) or re.match(r"\dx\.", domain):
+        return False
+    if re.search(r"://[^\s/?#\"'<>]{0,100}$", match.string[max(0, match.start() - 110) : match.start()]):
+        return False
+    return not _FILE.fullmatch(domain.rpartition(".")[2])
+
+
+def phone(match: re.Match[str], group: int) -> bool:
+    """Accept 8–15 digits (E.164) that no unit follows; at the start of a line "+" alone may be a diff's."""
+    value = match[group]
+    digits = re.sub(r"\D", "", value)
+    if not 8 <= len(digits) <= 15 or _UNITS.match(match.string, match.end()) or len(set(digits)) < 4:
+        return False
+    foreign = value.startswith("+") and not value.startswith("+86")
+    starts_line = match.start() == 0 or match.string[match.start() - 1] == "\n"
+    return not (foreign and starts_line and value[1:].isdigit())
+
+
+def id_card(match: re.Match[str], group: int) -> bool:
+    """Accept a Chinese identity number whose check digit is right (GB 11643-1999)."""
+    digits = re.sub(r"[ -]", "", match[group])
+    total = sum(int(digit) * weight for digit, weight in zip(digits, _ID_WEIGHTS, strict=False))
+    return _ID_CHECKS[total % 11] == digits[17].upper()
+
+
+def bank_card(match: re.Match[str], group: int) -> bool:
+    """Accept a card number with a right check digit (ISO/IEC 7812-1, Luhn) that is not one digit again and again."""
+    digits = [int(digit) for digit in match[group] if digit.isdigit()]
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1
+
+
+def random(match: re.Match[str], group: int) -> bool:
+    """Accept a string that looks drawn by lot: all sorts of characters, changing often, 4 bits each or more.
+
+    Random base-62 text changes its sort of character at 0.6 of its places, camel-case names at less than 0.3.
+    """
+    value = match[group]
+    before = match.string[max(0, match.start() - 24) : match.start()]
+    if (
+        _HEX.fullmatch(value)
+        or _ID.fullmatch(value)
+        or _SESSION_NAME.fullmatch(value)
+        or _PUBLIC.search(before)
+        or _PUBLIC_WORD.search(before)
+        or value.startswith("AAAA")
+        or _wrapped(match)
+    ):
+        return False
+    sorts = [0 if c.islower() else 1 if c.isupper() else 2 if c.isdigit() else 3 for c in value]
+    changes = sum(a != b for a, b in pairwise(sorts)) / (len(value) - 1)
+    drawn = changes >= 0.36 and entropy(value) >= 4.0 and is_jumbled(value, 3.0)
+    return {0, 1, 2} <= set(sorts) and drawn and is_used(value)
+
+
+def _wrapped(match: re.Match[str]) -> bool:
+    """Tell whether the match is one whole line of wrapped base64: a certificate, a public key, an image."""
+    text, start, end = match.string, match.start(), match.end()
+    before, behind = text[max(0, start - 90) : start], text[end : end + 90]
+    if end - start not in (64, 72, 76) or before.rpartition("\n")[2].strip() or behind[:1] not in ("", "\n", "\r"):
+        return False
+    lines = (before.rstrip().rpartition("\n")[2], behind.strip().partition("\n")[0])
+    return any(_BASE64_LINE.fullmatch(line.strip()) for line in lines)
+
+
+def _opens(match: re.Match[str]) -> bool:
+    """Tell whether the word before "key" lets a key be secret: a primary key or a cache key is none."""
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    return not _HARMLESS_KEY.search(before)
+
+
+def _literal(match: re.Match[str], group: int) -> bool:
+    """Tell whether an assigned value stands for itself: not for a placeholder, a name, code, a path or an amount."""
+    value = match[group]
+    if not is_used(value) or is_name(value) or _KEYWORD.search(value) or _PATH.fullmatch(value):
+        return False
+    quoted = match.string[match.start(group) - 1] in "\"'`"
+    follower = match.string[match.end(group) : match.end(group) + 1]
+    element = follower == "<" and match.string[match.start(group) - 1] == ">"
+    if not quoted and not element and (_CODE.fullmatch(value) or follower in ("(", "[", "{", "<")):
+        return False
+    return value.isdigit() or not _QUANTITY.fullmatch(value)
+
+
+def _shouted(match: re.Match[str]) -> bool:
+    """Tell whether the assignment has the form of an environment: SOME_PASSWORD=value, without a space."""
+    return re.fullmatch(r"[A-Z_]+=", match[0]) is not None

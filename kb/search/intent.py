@@ -1,0 +1,181 @@
+"""Tell what sort of answer a question wants, and how it is looked for.
+
+Rules of words, in the order in which they are asked; the first that holds decides. They know what questions are made
+of, not what a knowledge base is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from kb.search.query import is_identifier, subjects
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import has_cjk, one_line, runs
+
+IDENTITY, PREFERENCE, EXPERIENCE, CODE, KNOWLEDGE, GENERAL = (
+    "identity", "preference", "experience", "code", "knowledge", "general",
+)  # fmt: skip
+
+
+class Strategy(NamedTuple):
+    """How the records for an intent are looked for."""
+
+    name: str
+    kinds: tuple[str, ...] = ()
+    """Kinds that answer it best."""
+    only: bool = False
+    """Whether records of no other kind are an answer."""
+    recent: float = 1.0
+    """How many times as much the age of a record counts."""
+
+
+STRATEGIES: Mapping[str, Strategy] = {
+    IDENTITY: Strategy("profile", ("preference",), only=True),
+    PREFERENCE: Strategy("exact kind", ("preference", "pattern")),
+    EXPERIENCE: Strategy("time and relevance", ("pitfall",), recent=5.0),
+    CODE: Strategy("keyword first", ("interface",)),
+    KNOWLEDGE: Strategy("meaning"),
+    GENERAL: Strategy("mixed"),
+}
+
+
+class Understood(NamedTuple):
+    """What a question wants."""
+
+    intent: str
+    weak_identity: bool = False
+    """Whether it may be about the person who asks, without saying so."""
+
+    @property
+    def strategy(self) -> Strategy:
+        """How it is answered."""
+        return STRATEGIES[self.intent]
+
+
+def understood(query: str) -> Understood:
+    """Return what *query* wants."""
+    line = one_line(query)
+    if is_about_the_asker(line):
+        return Understood(IDENTITY, True)
+    intent = next((name for name, holds in _RULES if holds(line)), GENERAL)
+    return Understood(intent, _SELF.search(line) is not None)
+
+
+# -- the person who asks --------------------------------------------------------------------------
+
+_KNOWS = r"(?:know|remember|recall|learn(?:ed|t)?|understand|got|have)"
+_MINE = (
+    r"(?:\w+ )?(?:names?|role|job|title|profile|preferences?|habits?|background|interests?|identity|style|team|skills?"
+    r"|goals?)"
+)
+_MINE_ZH = (
+    r"(?:名字|姓名|称呼|昵称|角色|职位|职业|工作|身份|岗位|背景|偏好|喜好|爱好|习惯|风格|特点|资料|画像|档案|兴趣"
+    r"|目标)"
+)
+_IDENTITY_EN = (
+    r"who (?:am i|i am)",
+    rf"(?:do|did|don't|can) you (?:still |even |really )?{_KNOWS} (?:me|who i am)",
+    rf"what (?:else )?(?:do|did|have|can) you (?:\w+ )?{_KNOWS}(?: learn(?:ed|t)| noted| stored)? (?:about|of|on) me",
+    r"what (?:did|have) i (?:tell|told) you(?: about (?:me|myself))?",
+    r"(?:please )?(?:tell me (?:more )?about|describe|introduce|summari[sz]e|sum up) (?:me|myself)",
+    rf"(?:please )?(?:summari[sz]e|list|show(?: me)?|tell me) (?:what|everything|all) you {_KNOWS} about me",
+    rf"what(?:'s| is| are| were)(?: in)? my {_MINE}",
+    rf"(?:do|did|can|have) you (?:still |even |really )?{_KNOWS} (?:about )?my {_MINE}",
+    r"what (?:do|did) i (?:usually |really |normally )?(?:like|dislike|prefer|hate|care about|want|do|work on)",
+    r"what (?:am i|was i|have i been) (?:currently )?(?:working on|doing|up to|called|interested in|good at)",
+    r"(?:have|did) we (?:ever )?(?:met|meet|talked|talk|spoken|speak|worked together)(?: before)?",
+    r"what (?:kind|sort|type) of (?:person|developer|engineer|user|programmer) am i",
+    r"how do i (?:usually|normally|like to) (?:work|code|write|name things)",
+    r"(?:show|display|open|print|view)(?: me)? my (?:profile|preferences|details|habits)",
+)
+_IDENTITY_ZH = (
+    r"(?:你)?(?:还)?(?:知道|记得|清楚)?我(?:到底|究竟)?(?:是|叫)(?:谁|什么|什么名字|啥|哪位|做什么的|干什么的|干嘛的|哪个团队的)",
+    r"你(?:还)?(?:认识|认得|记得|知道|了解|熟悉)(?:得)?我(?:是谁)?",
+    r"你(?:都|还)?(?:知道|记得|了解|掌握)(?:了)?我(?:的)?(?:些|哪些|多少|什么|啥)(?:什么|事|事情|信息|情况)?",
+    r"你对我(?:有)?(?:的)?(?:多少|什么|哪些|都)?(?:了解|知道|认识|印象|熟悉)(?:多少|什么|哪些|吗)?",
+    r"(?:关于|有关)我(?:自己|的)?(?:，|,)?(?:你)?(?:都|还)?(?:知道|记得|了解|有)(?:些)?(?:什么|哪些|多少|啥)",
+    rf"我的{_MINE_ZH}(?:是|有|都)?(?:是|有)?(?:什么|哪些|啥|谁|怎样的|怎么样的)?",
+    rf"你(?:还|都)?(?:记得|记不记得|知道|知不知道|了解|清楚|记住)(?:了)?我的{_MINE_ZH}(?:了)?(?:是什么|有哪些|是啥)?",
+    r"我(?:都)?(?:有|存)(?:什么|哪些|啥)(?:偏好|习惯|喜好|爱好|特点)",
+    r"我(?:最|平时|一般|通常|比较)?(?:喜欢|讨厌|在意|关心|擅长|偏爱)(?:什么|哪些|啥|做什么|干什么)",
+    r"我(?:平时|一般|通常|习惯|最近|现在|目前|之前)(?:都)?(?:是)?(?:在|怎么|怎样|如何)(?:做|忙|干|工作|写代码|搞)?(?:些)?(?:什么|啥|的)?",
+    r"(?:请)?(?:描述|介绍|形容|说说|总结|概括|评价)(?:一下)?(?:你)?(?:眼中的)?(?:对)?我(?:自己|这个人|的了解|的印象|的偏好)?",
+    r"(?:请)?(?:查看|看看|显示|打开|列出|展示)(?:一下)?我的(?:资料|画像|档案|偏好|习惯|信息)",
+    r"我们(?:以前|之前|曾经)?(?:是不是|有没有)?(?:聊|见|谈|合作|说)过(?:话|面)?",
+)
+_ASKER = regex(r"\b(?:i|me|my|myself|we)\b|我")
+_POLITE = regex(r"^(?:hey|hi|hello|ok|so|well|please|请问|那么|那|嗨|你好|喂)[\s,，、!！:：]+", re.IGNORECASE)
+_ENDING = regex(r"(?<![\s?？!！。.~～吗呢吧呀啊嘛])[\s?？!！。.~～吗呢吧呀啊嘛]++$")
+
+
+def is_about_the_asker(line: str) -> bool:
+    """Tell whether *line*, as a whole, asks about the person who asks (ZCLAW-13)."""
+    bare = _ENDING.sub("", _POLITE.sub("", line.casefold().replace("’", "'")))
+    if not _ASKER.search(bare):
+        return False
+    patterns = _IDENTITY_ZH if has_cjk(bare) else _IDENTITY_EN
+    return any(regex(pattern).fullmatch(bare) for pattern in patterns)
+
+
+_SELF = regex(r"\b(?:I|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
+"""A weak sign that a question is about the person who asks (ZCLAW-14)."""
+
+
+# -- the other intents ----------------------------------------------------------------------------
+
+_PREFERENCE = regex(
+    r"\bprefer\w*|\bfavou?r(?:s|ed|ite|ites)?\b|\b(?:do|would|did) (?:i|we|you) (?:\w+ )?(?:like|rather|love|hate)\b|"
+    r"\b(?:i|we) (?:\w+ )?(?:like|love|hate|dislike)\b|\brather (?:use|have)\b|"
+    r"\b(?:coding|code|writing|naming) style\b|"
+    r"\bnaming conventions?\b|\b(?:my|our) (?:usual|style|taste|habits?)\b|"
+    r"偏好|喜欢|喜好|偏爱|更?倾向|习惯用|习惯于|讨厌|(?:代码|编码|命名|书写|写作|注释)(?:的)?(?:风格|习惯)|平时(?:习惯|用)|爱用",
+    re.IGNORECASE,
+)
+_EXPERIENCE = regex(
+    r"\b(?:last|previous) (?:time|week|month|incident|outage|release|deploy\w*)\b|\bbefore\s*\??$|"
+    r"\bearlier\b|\byesterday|"
+    r"\brecently\b|\bwhat (?:happened|went wrong)\b|\b(?:incident|outage|post-?mortem|retrospective|lessons?)\b|"
+    r"\b(?:have|has|had|did) (?:we|anyone|somebody|someone|you) "
+    r"(?:ever )?(?:see|seen|try|tried|hit|run|have|had|fix\w*)\b|"
+    r"\bhow did (?:we|you|i) (?:fix|solve|resolve|work around|get around)|\bwent wrong\b|\bexperience with\b|"
+    r"上次|上周|上个?月|昨天|前天|之前|以前|从前|曾经?|最近|当时|踩(?:过|了|的)?|有过|遇到过|出过|发生过|试过|教训|事故|"
+    r"故障|复盘|经验|经历|经过|怎么解决的",
+    re.IGNORECASE,
+)
+_CODE = regex(
+    r"\b(?:function|method|class|module|variable|parameter|argument|import|imports|enum|struct|constructor|decorator|"
+    r"stack ?trace|traceback|exception|syntax|compile[rds]?|exit code|source code|signature of|implements?)\b|"
+    r"\b(?:defined|declared|called from|implemented)\b|"
+    r"函数|方法名|类名|变量|参数|模块|源码|源代码|报错|异常栈|堆栈|编译|语法|代码里|代码中|定义在|在哪里定义|调用",
+    re.IGNORECASE,
+)
+_PATH = regex(
+    r"(?<![\w.@-])[\w.@-]*+/[\w./@-]+|(?<![\w-])[\w-]++\.(?:py|js|ts|tsx|go|rs|java|kt|c|h|cpp|rb|php|sh|sql|ya?ml|toml|json|md|xml)\b"
+)
+_NAME = regex(
+    r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\bE[A-Z]{4,}\b|\b\w+(?:Error|Exception)\b|\b[a-z_]\w*\.\w+\.\w+"
+)
+_KNOWLEDGE = regex(
+    r"^(?:what|why|who|which|when|where|how|explain|define|describe|difference|compare|is|are|does|do|can|should|must)\b|"
+    r"\b(?:reason|rationale|meaning|definition|difference|explain)\b|\?\s*$|"
+    r"什么|为什么|为何|为啥|怎么|怎样|如何|哪个|哪些|哪里|哪种|谁|多少|几|是否|是不是|能不能|区别|原理|原因|理由|定义|解释|含义|关系|介绍|吗\W*$",
+    re.IGNORECASE,
+)
+
+
+def _is_code(line: str) -> bool:
+    """Tell whether *line* names something in code, or speaks of code as such."""
+    names = [run for run, unspaced in runs(line) if not unspaced and is_identifier(run) and not run[0].isdigit()]
+    humps = any("_" in name.strip("_") or _HUMPED.search(name) for name in names)
+    return bool(humps or _PATH.search(line) or _NAME.search(line) or _CODE.search(line))
+
+
+_HUMPED = regex(r"[a-z0-9][A-Z][a-z]|^[A-Z][a-z]+[A-Z]")
+_RULES: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    (PREFERENCE, lambda line: _PREFERENCE.search(line) is not None),
+    (EXPERIENCE, lambda line: _EXPERIENCE.search(line) is not None),
+    (CODE, _is_code),
+    (KNOWLEDGE, lambda line: _KNOWLEDGE.search(line) is not None and bool(subjects(line))),
+)

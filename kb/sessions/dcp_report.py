@@ -1,0 +1,169 @@
+"""The account of a pruning (`dcp-report.md`): its figures are sums of what was cut (RUYI-46)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kb.i18n import Message, msg
+from kb.sessions.prune import Plan
+from kb.sessions.prune_strategies import (
+    ANCHORS,
+    DEDUP,
+    DISCARD,
+    ERRORS,
+    PATTERNS,
+    STRATEGIES,
+    SUPERSEDE,
+    TRUNCATE,
+    TURNS,
+    Cut,
+)
+from kb.sessions.usage import band
+from kb.text.segment import one_line
+
+FILE = "dcp-report.md"
+NAMES = {
+    DEDUP: "Deduplication",
+    SUPERSEDE: "Supersede",
+    ERRORS: "Purge Errors",
+    TRUNCATE: "Truncation",
+    DISCARD: "Discard",
+}
+_FEW = 5
+"""Files that are named; of more the number is told."""
+_WRITE_PRICE, _READ_PRICE = 1.25, 0.1
+"""What a token costs that is cached anew, and one that is read from the cache, beside one without a cache."""
+
+
+def report(plan: Plan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
+    """Return the report of *plan* in markdown. *when* is a time for people, *trigger* what called for it."""
+
+    def words(said: Message) -> str:
+        return said.translate(language)
+
+    head = [words(msg("## DCP report")), ""]
+    head += [words(msg("**Time**: {when}", when=when)), words(msg("**Trigger**: {trigger}", trigger=trigger)), ""]
+    if plan.idle:
+        head += [words(msg("Nothing was pruned: {reason}.", reason=plan.idle)), ""]
+    rows = [*_table(plan.cuts, language), "", words(msg("### Protected"))]
+    rows += [f"- {words(said)}" for said in _protected(plan, protected_turns)]
+    rows += ["", words(msg("### After pruning"))]
+    rows += [f"- {words(said)}" for said in _after(plan)]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def _table(cuts: Sequence[Cut], language: str) -> Iterator[str]:
+    yield msg("### What was pruned").translate(language)
+    heads = (msg("strategy"), msg("pruned"), msg("tokens saved"))
+    yield "| " + " | ".join(head.translate(language) for head in heads) + " |"
+    yield "|------|--------|-------------|"
+    for name in STRATEGIES:
+        own = [cut for cut in cuts if cut.strategy == name]
+        if own or name != DISCARD:
+            yield f"| {NAMES[name]} | {_told(name, own).translate(language)} | ~{_saved(own):,} |"
+    total = msg("{count} in all", count=len(cuts)).translate(language)
+    yield f"| **{msg('total').translate(language)}** | **{total}** | **~{_saved(cuts):,}** |"
+
+
+def _saved(cuts: Sequence[Cut]) -> int:
+    return sum(cut.saved for cut in cuts)
+
+
+def _told(strategy: str, cuts: Sequence[Cut]) -> Message:
+    count = len(cuts)
+    if strategy == DEDUP:
+        held = sum(cut.why == "covered" for cut in cuts)
+        if held:
+            return msg("{count} repeated reads, {held} held by newer ones", count=count - held, held=held)
+        return msg("{count} repeated reads", count=count)
+    if strategy == SUPERSEDE:
+        return msg("{count} outdated writes", count=count)
+    if strategy == ERRORS:
+        return msg("{count} failed calls", count=count)
+    if strategy == TRUNCATE:
+        return msg("{count} long outputs", count=count)
+    return msg("{count} dropped", count=count)
+
+
+def _protected(plan: Plan, turns: int) -> Iterator[Message]:
+    if plan.anchors:
+        yield msg("anchors {ids}: protected", ids=folded(plan.anchors))
+    else:
+        yield msg("anchors: none is cited")
+    yield msg("the last {turns} turns: protected", turns=turns)
+    if plan.protected:
+        names = [one_line(path.replace("\\", "/").rpartition("/")[2]) for path in plan.protected]
+        shown = ", ".join(dict.fromkeys(names[:_FEW])) + (f" … ({len(names)})" if len(names) > _FEW else "")
+        share = round(100 * plan.protected_tokens / max(plan.tool_tokens, 1))
+        yield msg("reads of {files}: protected ({share}% of all tool tokens)", files=shown, share=share)
+    for by, said in (
+        (TURNS, msg("the last turns kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, TURNS))),
+        (ANCHORS, msg("citations kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, ANCHORS))),
+        (PATTERNS, msg("file names kept {count} texts (~{tokens} tokens) from being pruned", **_held(plan, PATTERNS))),
+    ):
+        if any(kept.by == by for kept in plan.kept):
+            yield said
+
+
+def _held(plan: Plan, by: str) -> dict[str, object]:
+    own = [kept for kept in plan.kept if kept.by == by]
+    return {"count": len(own), "tokens": f"{sum(kept.tokens for kept in own):,}"}
+
+
+def _after(plan: Plan) -> Iterator[Message]:
+    if plan.usage.tokens or plan.usage.given >= 0:
+        before, after = round(plan.usage.percent), round(plan.percent_after)
+        yield msg("context in use: {before}% → {after}%", before=before, after=after)
+        if plan.saved > plan.in_context:
+            gone = f"{plan.saved - plan.in_context:,}"
+            yield msg("~{tokens} of the saved tokens were compacted away before", tokens=gone)
+    else:
+        yield msg("context in use: the transcript does not say")
+    if band(plan.percent_after).name == "archive":
+        yield msg("still above 95%: archive the session and go on in a new one")
+    else:
+        yield msg("you can work on")
+
+
+def folded(ids: Sequence[str]) -> str:
+    """Return *ids* with runs of numbers as ranges: [D001]-[D005], [C002]."""
+    parts: list[tuple[str, int, str]] = []
+    for name in dict.fromkeys(ids):
+        match = re.fullmatch(r"([A-Z]+)([0-9]+)", name)
+        if match:
+            parts.append((match.group(1), int(match.group(2)), name))
+    runs: list[list[tuple[str, int, str]]] = []
+    for part in sorted(parts):
+        if runs and runs[-1][-1][0] == part[0] and runs[-1][-1][1] + 1 == part[1]:
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    told = [[f"[{run[0][2]}]-[{run[-1][2]}]"] if len(run) > 2 else [f"[{one[2]}]" for one in run] for run in runs]
+    return ", ".join(text for run in told for text in run)
+
+
+def explained(plan: Plan, language: str) -> str:
+    """Return every cut and every protection on a line of its own, and whether it is worth the lost cache."""
+    rows: list[Message] = [plan.idle] if plan.idle else []
+    for cut in plan.cuts:
+        rows.append(msg("line {line}, turn {turn}: {strategy}: {what}: ~{before} → ~{after} tokens",
+                        line=cut.place.line, turn=cut.step, strategy=NAMES[cut.strategy], what=one_line(cut.what),
+                        before=f"{cut.removed:,}", after=f"{cut.left:,}"))  # fmt: skip
+    for kept in plan.kept:
+        by = {TURNS: msg("the last turns"), ANCHORS: msg("a citation"), PATTERNS: msg("the file's name")}[kept.by]
+        rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens",
+                        turn=kept.step, by=by, what=one_line(kept.what), tokens=f"{kept.tokens:,}"))  # fmt: skip
+    if plan.cuts and plan.usage.tokens:
+        rows.append(_worth(plan))
+    return "\n".join(row.translate(language) for row in rows)
+
+
+def _worth(plan: Plan) -> Message:
+    """Say after how many turns the saving outweighs that what stands below the first change is cached anew."""
+    if not plan.in_context:
+        return msg("no token is saved in the running context: what was cut is compacted away")
+    behind = max(plan.usage.tokens - plan.in_context, 0)
+    turns = -(-behind * (_WRITE_PRICE - _READ_PRICE) // (plan.in_context * _READ_PRICE))
+    return msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all",
+               behind=f"{behind:,}", turns=int(turns))  # fmt: skip

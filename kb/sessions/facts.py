@@ -1,0 +1,394 @@
+"""What happened in a session, gathered for its forms: nothing is made up, everything stands in the transcript."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from kb.sessions.prose import plain, relative, sentences
+from kb.sessions.transcript import (
+    AGENT,
+    DELEGATED,
+    SUMMARY,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    TranscriptMessage,
+    asked,
+    said,
+)
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import clip, count, has_cjk, one_line, ranked_terms
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST = 0.6
+"""The share of the words of a step that have to come back where it is done."""
+_MOST_STEPS = 200
+"""Steps still to be done that are gathered, and things done that they are compared with, at most."""
+_CREATED = regex(r"#(\d{1,9})\b")
+_COMMIT = regex(
+    r"git commit\b[^\n]{0,400}?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
+    r"[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)"
+)
+_SIGNATURE = regex(
+    r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
+    r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
+    r"\s*+(?:\bdo|[{:]|=>)?[ \t]*+$",
+    8,
+)
+_CODE = regex(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")
+_TEST = regex(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
+_PRIVATE = regex(r" (?:_|test_|test$)")
+_NEXT = regex(
+    r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
+    r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
+    2,
+)
+_ALL_DONE = regex(
+    r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
+    r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
+    r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
+    2,
+)
+_GREETING = regex(
+    r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
+    r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
+    2,
+)
+"""What a prompt may begin with that is no task."""
+_FAREWELL = regex(
+    r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
+    r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
+    2,
+)
+"""With this a person ends a session: nothing is under way."""
+_LATER = regex(r"\b(?:tomorrow|next time)\b|明天|下次", 2)
+_DONE = regex(
+    r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
+    r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
+    2,
+)
+_NOISE = regex(r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", 2)
+
+
+class Progress(NamedTuple):
+    """What is done, under way and open, by the session's own list."""
+
+    done: tuple[str, ...] = ()
+    doing: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+
+
+class Edit(NamedTuple):
+    """One change of a file."""
+
+    path: str
+    line: int
+    is_new: bool
+    added: int
+    removed: int
+    diff: str
+
+
+class Failure(NamedTuple):
+    """A call that failed."""
+
+    what: str
+    error: str
+    line: int
+    mended: str
+    """What went well later in its place; "" for nothing."""
+
+
+def task_of(transcript: Transcript) -> str:
+    """Return what the session was asked for: the first prompt that says something, else what another agent asked."""
+    prompts = prompts_of(transcript)
+    telling = [rest for prompt in prompts if count(rest := _GREETING.sub("", prompt)) >= 3]
+    if telling or prompts:
+        return (telling or prompts)[0]
+    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
+    return given[0] if given else ""
+
+
+def prompts_of(transcript: Transcript) -> list[str]:
+    """Return what a person asked, in order."""
+    return [prompt for message in transcript.messages if (prompt := asked(message))]
+
+
+def progress(transcript: Transcript) -> Progress:
+    """Return the latest state of the session's task list, whichever tool kept it."""
+    todos: list[tuple[str, str]] = []
+    tasks: dict[str, tuple[str, str]] = {}
+    answers = {result.id: result.text for message in transcript.messages for result in message.results}
+    for message in transcript.messages:
+        for call in message.calls:
+            if call.name == "TodoWrite":
+                todos = list(_todos(call.input))
+            elif call.name == "TaskCreate" and (subject := _word(call.input, "subject")):
+                number = _CREATED.search(answers.get(call.id, ""))
+                tasks[number.group(1) if number else str(len(tasks) + 1)] = (subject, "pending")
+            elif call.name == "TaskUpdate":
+                _update(tasks, call.input)
+    items = list(tasks.values()) or todos
+    return Progress(
+        tuple(text for text, status in items if status == "completed"),
+        tuple(text for text, status in items if status == "in_progress"),
+        tuple(text for text, status in items if status not in ("completed", "in_progress", "deleted", "cancelled")),
+    )
+
+
+def where_it_stands(transcript: Transcript) -> Progress:
+    """Return what is done, under way and open: by the session's own list, else by its commits and last words."""
+    kept = progress(transcript)
+    if any(kept):
+        return kept
+    done, doing = commits(transcript), _latest(transcript)
+    if finished := _finished(transcript):
+        done, doing = [*done, finished], []
+    return Progress(tuple(done), tuple(doing), tuple(_next_steps(transcript)))
+
+
+def _finished(transcript: Transcript) -> str:
+    """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
+    since = max((number for number, message in enumerate(transcript.messages) if asked(message)), default=0)
+    told = [text for message in transcript.messages[since:] if message.origin == AGENT for text in said(message)]
+    texts = (text for text in told[:-4:-1] if _may_say(_ALL_DONE, text))
+    rows = (plain(one_line(row)) for text in texts for row in sentences(text))
+    return next((row for row in rows if _ALL_DONE.search(row) and 3 < count(row) < 60 and not _NEXT.search(row)), "")
+
+
+def _may_say(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether a sentence of *text* may match *pattern*: most texts need not be cut into sentences for it."""
+    return pattern.search(plain(one_line(text))) is not None
+
+
+def commits(transcript: Transcript) -> list[str]:
+    """Return the subjects of the commits that were made, in order."""
+    found = []
+    for call, result in paired(transcript):
+        match = _COMMIT.search(_word(call.input, "command")) if call.name == "Bash" else None
+        if match and result and not result.is_error:
+            found.append(one_line(match.group(1)))
+    return list(dict.fromkeys(found))
+
+
+def _latest(transcript: Transcript) -> list[str]:
+    """Return the last prompt, or what the agent said last if there was only one: without a task list that must do."""
+    prompts = prompts_of(transcript)
+    if prompts and _FAREWELL.search(prompts[-1]):
+        return []
+    if len(prompts) > 1 and prompts[-1] != task_of(transcript):
+        return [one_line(prompts[-1])]
+    return _last_word(transcript)
+
+
+def _last_word(transcript: Transcript) -> list[str]:
+    """Return the first of the `last_words`: the other sentences of a long text are not looked at for it."""
+    announced: list[str] = []
+    for row in _told_last(transcript, 1):
+        if not _NOISE.search(row):
+            return [row]
+        announced = announced or [row]
+    return announced
+
+
+def last_words(transcript: Transcript, texts: int = 1) -> list[str]:
+    """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
+    rows = list(_told_last(transcript, texts))
+    return [row for row in rows if not _NOISE.search(row)] or rows
+
+
+def _told_last(transcript: Transcript, texts: int) -> Iterator[str]:
+    """Yield the sentences of the *texts* that the agent said last, the last first, without the shortest."""
+    told = [text for message in transcript.messages if message.origin == AGENT for text in said(message)]
+    return (row for text in told[: -texts - 1 : -1] for row in _rows(text) if count(row) > 3)
+
+
+def _rows(text: str) -> Iterator[str]:
+    """Yield the sentences of *text* without its headings; a row of a table is one."""
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith("|") and not set(bare) <= set("|-: "):
+            yield plain(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
+        elif not bare.startswith(("#", "|")):
+            yield from (plain(one_line(row)) for row in sentences(line))
+
+
+def _next_steps(transcript: Transcript) -> Iterator[str]:
+    """Yield what the agent said last is still to be done, and what a person puts off when the session ends.
+
+    What was done after it was said is left out: a commit or a sentence of the agent's that names most of its words.
+    """
+    told = [(m.line, text) for m in transcript.messages if m.origin == AGENT for text in said(m)]
+    for line, text in told[-2:]:
+        if not _may_say(_NEXT, text):
+            continue
+        rows = (plain(one_line(sentence)) for sentence in sentences(text))
+        steps = list(islice((row for row in rows if _NEXT.search(row) and count(row) < 60), _MOST_STEPS))
+        done = [_telling_terms(row) for row in _done_after(transcript, line)[-_MOST_STEPS:]] if steps else []
+        yield from (row for row in steps if not _was_done(row, done))
+    for prompt in prompts_of(transcript)[-1:]:
+        if _FAREWELL.search(prompt):
+            yield from (row for line in sentences(prompt) if _LATER.search(row := plain(one_line(line))))
+
+
+def _done_after(transcript: Transcript, line: int) -> list[str]:
+    """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
+    later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
+    rows = (row for m in later.messages if m.origin == AGENT for text in said(m) for row in sentences(text))
+    return [*commits(later), *(row for row in rows if _DONE.search(row) and not _NEXT.search(row))]
+
+
+def _was_done(step: str, done: Sequence[frozenset[str]]) -> bool:
+    """Return whether one of *done*, by its telling terms, names most of what *step* is about."""
+    wanted = _telling_terms(_NEXT.sub(" ", step))
+    return bool(wanted) and any(len(wanted & terms) >= _MOST * len(wanted) for terms in done)
+
+
+def _telling_terms(text: str) -> frozenset[str]:
+    """Return the stems of the words of *text* that have four letters or more, and its CJK bigrams."""
+    return frozenset(term for term in ranked_terms(text) if len(term) > (1 if has_cjk(term) else 3))
+
+
+def paired(transcript: Transcript) -> Iterator[tuple[ToolCall, ToolResult | None]]:
+    """Yield every call with its answer, in order."""
+    answers = {result.id: result for message in transcript.messages for result in message.results}
+    for message in transcript.messages:
+        for call in message.calls:
+            yield call, answers.get(call.id)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def edits(transcript: Transcript) -> list[Edit]:
+    """Return every change that was made to a file by a tool for that."""
+    found = []
+    for call, result in paired(transcript):
+        path = _word(call.input, "file_path") or _word(call.input, "notebook_path")
+        if call.name in ("Edit", "Write", "NotebookEdit") and path and not (result and result.is_error):
+            old = _word(call.input, "old_string")
+            new = _word(call.input, "new_string") or _word(call.input, "content") or _word(call.input, "new_source")
+            found.append(_edit(relative(path, transcript.cwd), call, old, new))
+    return found
+
+
+def _edit(path: str, call: ToolCall, old: str, new: str) -> Edit:
+    rows = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
+    added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
+    return Edit(path, call.line, call.name == "Write", added, removed, "\n".join(rows))
+
+
+def files(changes: Sequence[Edit]) -> list[str]:
+    """Return the changed files, each once, the one changed most first."""
+    sizes: dict[str, int] = {}
+    for change in changes:
+        sizes[change.path] = sizes.get(change.path, 0) + change.added + change.removed
+    return sorted(sizes, key=lambda path: (bool(_TEST.search(path)), -sizes[path]))
+
+
+def signatures(transcript: Transcript) -> list[str]:
+    """Return the signatures that were written into code outside tests, in order, each once, the last one said."""
+    found: dict[str, str] = {}
+    for call, result in paired(transcript):
+        path = _word(call.input, "file_path")
+        if call.name not in ("Edit", "Write") or not _CODE.search(path) or _TEST.search(relative(path, transcript.cwd)):
+            continue
+        new = _word(call.input, "new_string") or _word(call.input, "content")
+        if not (result and result.is_error):
+            for match in _SIGNATURE.finditer(new):
+                row = one_line(match.group(1))
+                found[row.partition("(")[0]] = row
+    whole = (row for row in found.values() if row.count("(") == row.count(")"))
+    return [row for row in whole if not _PRIVATE.search(row.partition("(")[0])]
+
+
+# -- problems --------------------------------------------------------------------------------------
+
+
+def failures(transcript: Transcript) -> list[Failure]:
+    """Return the calls that failed, with what went well later in their place."""
+    calls = list(paired(transcript))
+    found = []
+    for number, (call, result) in enumerate(calls):
+        if result is None or not result.is_error or result.text.startswith("The user doesn't want"):
+            continue
+        later = (c for c, r in calls[number + 1 :] if r and not r.is_error and _same_aim(call, c))
+        mended = next(later, None)
+        found.append(Failure(called(call), _error(result.text), call.line, called(mended) if mended else ""))
+    return found
+
+
+def _same_aim(one: ToolCall, other: ToolCall) -> bool:
+    if one.name != other.name:
+        return False
+    if path := _word(one.input, "file_path"):
+        return path == _word(other.input, "file_path")
+    words, others = (_word(call.input, "command").split()[:3] for call in (one, other))
+    return len(words) > 1 and words == others
+
+
+def called(call: ToolCall, limit: int = 100) -> str:
+    """Return *call* as a person knows it."""
+    given = next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
+    return f"{call.name} {clip(given.strip().splitlines()[0] if given.strip() else '', limit)}".strip()
+
+
+def _error(text: str) -> str:
+    rows = [row.strip() for row in text.replace("<tool_use_error>", "").splitlines() if row.strip()]
+    telling = [row for row in rows if not row.startswith("Exit code")]
+    return clip((telling or rows or [""])[0].removesuffix("</tool_use_error>"), 160)
+
+
+# -- the whole -------------------------------------------------------------------------------------
+
+
+def history(transcript: Transcript) -> list[dict[str, Any]]:
+    """Return everything that was said and called, in order: who, when and what."""
+    answers = {result.id: result for message in transcript.messages for result in message.results}
+    return [entry for message in transcript.messages for entry in _entries(message, answers)]
+
+
+def _entries(message: TranscriptMessage, answers: Mapping[str, ToolResult]) -> Iterator[dict[str, Any]]:
+    when = message.time[:16].replace("T", " ")
+    if (prompt := asked(message)) or message.origin in (DELEGATED, SUMMARY):
+        text = prompt or "\n\n".join(message.texts)
+        yield {"who": "person" if prompt else message.origin, "time": when, "line": message.line, "text": _quoted(text)}
+    if message.origin == AGENT:
+        for text in said(message):
+            yield {"who": "agent", "time": when, "line": message.line, "text": _quoted(text)}
+        for call in message.calls:
+            result = answers.get(call.id)
+            bad = result is not None and result.is_error
+            about = f" — {_error(result.text)}" if result and bad else ""
+            told = f"{called(call, 160)}{about}"
+            yield {"who": "tool", "time": when, "line": call.line, "text": told, "failed": bad}
+
+
+def _quoted(text: str) -> str:
+    """Return *text* as a quotation, so that headings and fences in it are none of the form's."""
+    return "\n".join(f"> {row}".rstrip() for row in text.strip().splitlines())
+
+
+def _todos(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    items = given.get("todos")
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, dict) and (text := _word(item, "content") or _word(item, "subject")):
+            yield text, _word(item, "status")
+
+
+def _update(tasks: dict[str, tuple[str, str]], given: Mapping[str, Any]) -> None:
+    number = str(given.get("taskId", ""))
+    if number in tasks:
+        subject, status = tasks[number]
+        tasks[number] = (_word(given, "subject") or subject, _word(given, "status") or status)
+
+
+def _word(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key)
+    return value if isinstance(value, str) else ""

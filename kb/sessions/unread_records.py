@@ -1,0 +1,32 @@
+"""Count what kb cannot read in the transcripts of the sessions it heard of."""
+
+from __future__ import annotations
+
+from kb.errors import BadInput
+from kb.sessions import active_sessions
+from kb.sessions import transcript as transcripts
+from kb.sessions.transcript_files import read_transcript
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_LOOKED_AT = 8_000_000
+"""Bytes at the end of a transcript in which records that kb does not know are counted."""
+
+
+def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, int], int]:
+    """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that
+    carry a text and that kb does not know, each with its number, and how many lines are no records."""
+    unknown: dict[str, int] = {}
+    looked = skipped = 0
+    for heard in active_sessions.heard_of(kb)[:most]:
+        try:
+            found = transcripts.read(read_transcript(heard.transcript, _LOOKED_AT))
+        except BadInput:
+            continue
+        looked += 1
+        skipped += sum(1 < skip.line <= found.lines for skip in found.skipped)
+        for kind, times in found.unread.items():
+            unknown[kind] = unknown.get(kind, 0) + times
+    return looked, unknown, skipped

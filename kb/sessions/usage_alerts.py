@@ -1,0 +1,198 @@
+"""What kb does as an agent's context fills up: a word at 70 %, pruning at 85 %, an archive above 95 %."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from kb.errors import BadInput
+from kb.i18n import Message, msg
+from kb.records.record_paths import safe_id
+from kb.sessions.model_windows import find_window
+from kb.sessions.usage import BANDS, Band, Usage, band_of, usage_in
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge_base import KnowledgeBase
+
+FILE = "lights.json"
+_TAIL = 400_000
+"""Bytes of a transcript that tell how full the context is."""
+_AGAIN = 50
+"""Below so many percent the orange and the red light are ready to be lit again; the yellow one is lit once."""
+
+
+class Lit(NamedTuple):
+    """What was done at a light."""
+
+    light: str = ""
+    context: str = ""
+    """What the agent is told."""
+    message: str = ""
+    """What the person is told."""
+
+
+def usage(kb: KnowledgeBase, transcript: str = "", *, percent: float = -1.0, model: str = "", held: int = 0) -> Usage:
+    """Return how full the context is: as the caller measured it (*percent*, -1 for nothing), or by the transcript.
+
+    *held*: so many tokens the context has had before, as far as is known.
+    """
+    from kb.sessions.transcript_files import read_transcript
+
+    windows, usual = kb.config.context_windows, kb.config.context_window
+    if percent >= 0 or not transcript:
+        return Usage(0, find_window(model, windows, usual).tokens, model, given=percent, is_known=percent >= 0)
+    found = usage_in(read_transcript(transcript, _TAIL), windows, usual, held)
+    if found.line or os.stat(transcript).st_size <= _TAIL:
+        return found
+    return usage_in(read_transcript(transcript), windows, usual, held)
+
+
+def measured(kb: KnowledgeBase, transcript: str, *, percent: float, model: str) -> tuple[Usage, Band]:
+    """Return how full the context is, and the band that is."""
+    used = usage(kb, transcript, percent=percent, model=model)
+    return used, band_of(used)
+
+
+def told_by_host(payload: Mapping[str, Any]) -> float:
+    """Return the percentage that a host's *payload* names; -1 where it names none."""
+    value, tokens, window = (
+        payload.get(key) for key in ("context_usage_percent", "context_tokens", "context_window_size")
+    )
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1000:
+        return float(value)
+    if isinstance(tokens, int) and isinstance(window, int) and tokens >= 0 and window > 0:
+        return 100 * tokens / window
+    return -1.0
+
+
+class Kept(NamedTuple):
+    """What is remembered of the lights of a session."""
+
+    lit: tuple[str, ...] = ()
+    untold: str = ""
+    """What the agent is still to be told: the light was lit at an event whose answer it does not hear."""
+    held: int = 0
+    """The most tokens that the context has had."""
+    until: int = 0
+    """Bytes of the transcript up to which no tool call need look: it cannot have reached the next light."""
+
+
+def lit(
+    kb: KnowledgeBase, session: str, transcript: str, *, percent: float = -1.0, folder: str = "", host: str = "",
+    only_told: bool = False, heard: bool = True,
+) -> Lit:  # fmt: skip
+    """Do what the use of the context calls for, once for each light, and return what is to be said.
+
+    *only_told*: nothing is pruned or archived now; that waits for an event that has the time. *heard* False: the agent
+    does not hear the answer; what it is to be told waits for one that it hears.
+    """
+    if not session:
+        return Lit()
+    place = ("active", safe_id(session), FILE)
+    before = _kept(kb.state.load(*place))
+    try:
+        used = usage(kb, transcript, percent=percent, held=before.held)
+    except BadInput:
+        return Lit()
+    now = band_of(used)
+    names = {"yellow"} & set(before.lit) if used.percent < _AGAIN else set(before.lit)
+    waits = now.light != "yellow" if only_told else now.light == "yellow" and not heard
+    made = Lit(context=before.untold if heard else "")
+    if now.light and now.light not in names and not waits:
+        names |= {now.light, "yellow"}
+        done = _done(kb, now, used, session, transcript, folder, host)
+        made = done._replace(context="\n\n".join(filter(None, (made.context, done.context))))
+    after = Kept(tuple(sorted(names)), "" if heard else made.context or before.untold, max(before.held, used.tokens))
+    _keep(kb, place, before, after, used, transcript)
+    return made
+
+
+def put_out(kb: KnowledgeBase, session: str) -> tuple[str, ...]:
+    """Put orange and red out, as the context is compacted now, and return which were lit before."""
+    place = ("active", safe_id(session), FILE)
+    before = _kept(kb.state.load(*place)) if session else Kept()
+    after = before._replace(lit=tuple(name for name in before.lit if name == "yellow"))
+    if after != before:
+        kb.state.save(after._asdict(), *place)
+    return before.lit
+
+
+def _kept(value: object) -> Kept:
+    """Return what *value*, read from a file, remembers; what is damaged is as good as nothing."""
+    found = value if isinstance(value, dict) else {}
+    names, untold, held, until = (found.get(key) for key in Kept._fields)
+    return Kept(
+        tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else (),
+        untold if isinstance(untold, str) else "",
+        held if isinstance(held, int) else 0,
+        until if isinstance(until, int) else 0,
+    )
+
+
+def _keep(kb: KnowledgeBase, place: tuple[str, ...], before: Kept, after: Kept, used: Usage, transcript: str) -> None:
+    """Remember *after*, and from which size of the transcript on a tool call has to look again.
+
+    A token takes a byte of the file at least, so it grows by as many bytes as there are tokens left, or more.
+    """
+    size = _size(transcript)
+    next_light = next((one.above for one in BANDS if one.light and one.above > used.percent), BANDS[-1].above)
+    left = round(used.window * (next_light - used.percent) / 100) if used.is_known else used.window
+    until = before.until if size < before.until else size + max(left, used.window // 50)
+    after = after._replace(until=until)
+    if after != before:
+        kb.state.save(after._asdict(), *place)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _done(kb: KnowledgeBase, now: Band, used: Usage, session: str, transcript: str, folder: str, host: str) -> Lit:
+    share = f"{used.percent:.0f}"
+    if now.light == "yellow":
+        room = msg(
+            "kb: {percent}% of the context is in use, about {left} tokens are free. There is room enough: work on with "
+            "care, nothing has to be finished in haste.", percent=share, left=f"{used.left:,}",
+        )  # fmt: skip
+        return Lit(now.light, kb.words(room))
+    if now.light == "orange":
+        told = _pruned(kb, session, transcript, share, used.percent)
+        return Lit(now.light, "", kb.words(told) if told else "")
+    return Lit(now.light, *_archived(kb, session, transcript, folder, host))
+
+
+def _pruned(kb: KnowledgeBase, session: str, transcript: str, share: str, percent: float) -> Message | None:
+    """Prune on paper, and return what the person is told; None where nothing can be saved."""
+    from kb.sessions import prune_transcript
+
+    trigger = msg("context use {percent}%", percent=share)
+    wanted = prune_transcript.Wanted(percent=percent, trigger=trigger)
+    settings = prune_transcript.settings_of_kb(kb)
+    made = prune_transcript.prune(transcript, settings, wanted, config=kb.config, now=kb.now())
+    place = prune_transcript.keep_report(kb, made.report, session)
+    if not made.plan.saved:
+        return None
+    return msg("kb: {percent}% of the context is in use; pruning would save about {saved} tokens ({path}); "
+               "a copy to go on with: kb prune {transcript} --out FILE",
+               percent=share, saved=f"{made.plan.saved:,}", path=place, transcript=transcript)  # fmt: skip
+
+
+def _archived(kb: KnowledgeBase, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
+    """Archive the session; return what the agent and what the person is told (RUYI-28)."""
+    saved = kb.save_session(transcript, session=session, folder=folder, host=host, full=True)
+    name = saved.archive or session
+    told = msg(
+        "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "
+        "compact form after the next compaction), or begin a new one and say: continue {name}", name=name,
+    )  # fmt: skip
+    agent = msg(
+        "kb: the context is nearly full and the session is archived ({name}). Say so, finish the step at hand and go "
+        "on from the compact form.", name=name,
+    )  # fmt: skip
+    return kb.words(agent), kb.words(told)

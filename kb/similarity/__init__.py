@@ -1,0 +1,1 @@
+"""Similarity: is it the same, is it the contrary?"""

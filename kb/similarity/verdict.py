@@ -1,0 +1,143 @@
+"""Decide what becomes of a candidate that may be written, given the records it might repeat or contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.i18n import Message, msg
+from kb.records.kinds import ADR_SECTIONS, BY_NAME
+from kb.records.model import Candidate, Record, Section, Similar, Status
+from kb.similarity.contradictions import in_other_words, outright
+from kb.similarity.duplicates import closest, retold, similar, similarity, titled_alike
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import one_line
+
+_KEPT_CURRENT = ("impact", "verification", "rollback")
+"""Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
+changes without a new decision, so a program may rewrite them."""
+_LISTS = ("evidence", "additions")
+"""Sections to which lines are added, each with its own origin."""
+
+
+class Decision(NamedTuple):
+    """What to do with a candidate."""
+
+    step: str
+    """create, merge or conflict."""
+    record: Record | None = None
+    """The existing record, for merge and conflict."""
+    reason: Message | None = None
+    similar: tuple[Similar, ...] = ()
+
+    @property
+    def overturns(self) -> str:
+        """The id of the accepted record that the candidate contradicts, or ""."""
+        in_force = self.step == "conflict" and self.record is not None and self.record.status == Status.ACCEPTED
+        return self.record.scoped_id if in_force and self.record else ""
+
+
+def decide(candidate: Candidate, near: Sequence[Record], threshold: float) -> Decision:
+    """Return what to do with *candidate* beside the live records *near* it.
+
+    A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike. What is
+    worded freely is compared only where the titles tell nothing, the likest record first.
+    """
+    others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
+    alike = similar(candidate, near)
+    if found := _closest_contradiction(candidate, others):
+        return Decision("conflict", *found, alike)
+    if same := titled_alike(candidate, others, threshold):
+        reason = msg(
+            "says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=f"{same.score:.2f}"
+        )
+        return Decision("merge", same.record, reason, alike)
+    for record in closest(candidate, others):
+        if differs := in_other_words(candidate, record):
+            return Decision("conflict", record, differs, alike)
+        if threshold < 1 and (same := retold(candidate, record)):
+            score = f"{same.score:.2f}"
+            reason = msg(
+                "says the same as [{id}] in other words, {score} of them", id=same.record.scoped_id, score=score
+            )
+            return Decision("merge", same.record, reason, alike)
+    return Decision("create", similar=alike)
+
+
+def decides_otherwise(old: Record, new: Record) -> bool:
+    """Return whether *new*, the text to come of the accepted record *old*, changes what was decided, or why.
+
+    That is its title (of a record without a decision the title is what was decided), a claim that stood in it, and the
+    text of every section but those of `_KEPT_CURRENT`. Filling an empty section changes nothing that was said, except
+    a decision's: "Use PostgreSQL", "使用 PostgreSQL" has one in its title. Under `_LISTS` and under headings that kb
+    does not know ("Consequences", "后果"), lines may be added.
+    """
+    if old.status != Status.ACCEPTED:
+        return False
+    if (old.title, old.section("decision").strip()) != (new.title, new.section("decision").strip()):
+        return True
+    if any(new.claims.get(key) != value for key, value in old.claims.items()):
+        return True
+    return any(_is_changed(section, new) for section in old.sections if section.name not in _KEPT_CURRENT)
+
+
+def _is_changed(section: Section, new: Record) -> bool:
+    """Return whether *section*, of the record as it stands, says something else in *new*."""
+    lines = [line.strip() for line in section.text.splitlines() if line.strip()]
+    texts = [found.text for found in new.sections if _is_same_heading(section, found)]
+    there = [line.strip() for line in "\n".join(texts).splitlines() if line.strip()]
+    if section.name and section.name not in _LISTS:
+        return bool(lines) and lines != there
+    left = iter(there)
+    return not all(line in left for line in lines)
+
+
+def _is_same_heading(one: Section, other: Section) -> bool:
+    return one.name == other.name and (bool(one.name) or one.heading == other.heading)
+
+
+def _closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:
+    """Return the record that *candidate* contradicts outright and whose title is likest, with the reason.
+
+    Where "use PostgreSQL for storage" holds and "use PostgreSQL for invoices storage" as well, it is the latter that
+    "use MongoDB for invoices storage" replaces.
+    """
+    found = [(record, reason) for record in records if (reason := outright(candidate, record))]
+    if len(found) < 2:
+        return found[0] if found else None
+    return min(found, key=lambda one: (-similarity(candidate.title, one[0].title), one[0].date, one[0].id))
+
+
+def sections_of(candidate: Candidate) -> tuple[Section, ...]:
+    """Return the sections a record of *candidate* has; what was not given is left out, never invented."""
+    texts = {
+        name: "\n".join(f"- `{path}`" for path in candidate.impact) if name == "impact" else getattr(candidate, name)
+        for name in ADR_SECTIONS
+    }
+    texts["evidence"] = "\n".join(
+        f"> {one_line(e.quote)}\n>\n> — {_origin(e.source, e.line, e.time)}\n" for e in candidate.evidence
+    )
+    return tuple(Section(name, "", text.strip()) for name, text in texts.items() if text.strip())
+
+
+def _origin(source: str, line: int, time: str) -> str:
+    return ", ".join(part for part in (source or "?", f"line {line}" if line else "", time) if part)
+
+
+def missing_sections(record: Record) -> tuple[str, ...]:
+    """Return the canonical names of the sections that *record*'s kind requires and it does not have."""
+    return tuple(name for name in BY_NAME[record.kind].required if not record.section(name).strip())
+
+
+def to_complete(record: Record, lacking: Sequence[str]) -> Message:
+    """Say how the sections that *record* is *lacking* are added, with or without an editor; nothing for none."""
+    if not lacking:
+        return msg("")
+    if not set(lacking) <= set(ADR_SECTIONS):
+        return msg("complete it: kb edit {id}", id=record.scoped_id)
+    options = " ".join("--impact PATH" if name == "impact" else f'--{name} "…"' for name in lacking)
+    return msg("complete it: kb write --updates {id} {options}", id=record.scoped_id, options=options)
+
+
+def status_of(record: Record) -> str:
+    """Return the status a newly written *record* deserves: accepted when nothing required is missing."""
+    return Status.PROPOSED if missing_sections(record) else Status.ACCEPTED

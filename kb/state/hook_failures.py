@@ -1,0 +1,96 @@
+"""What the hooks of a host could not do: the last failures, each until a call of the same event has gone well."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Mapping
+
+from kb.errors import KbError
+from kb.files import content, remove, write_whole
+from kb.startup.namedtuple import NamedTuple
+from kb.state.state_folder import FOLDER, State
+
+FILE = "log"
+"""The file in the state folder: a JSON object a line."""
+_KEPT = 50
+
+
+class Failure(NamedTuple):
+    """One event that could not be answered as it should be."""
+
+    time: str
+    """ISO time."""
+    event: str
+    error: str
+    over: str = ""
+    """ISO time at which the same event went well again; "" while it has not."""
+    by_host: bool = False
+    """The host gave nothing to work on; kb did what it could."""
+
+
+def safe(text: str) -> str:
+    """Return a message for people without secrets: it may name what was handed in."""
+    from kb.safety.redaction import redact
+
+    return redact(text)[0]
+
+
+def remember(root: str, environment: Mapping[str, str], failure: Failure) -> None:
+    """Keep *failure* for `kb doctor`; where nothing can be kept, nothing is."""
+    state = State(root, environment)
+    failure = failure._replace(error=safe(failure.error))
+    with contextlib.suppress(OSError, KbError), state.alone(FILE):
+        _keep(state, [*remembered(root)[1 - _KEPT :], failure])
+
+
+def overcome(root: str, environment: Mapping[str, str], event: str, now: float) -> None:
+    """Note that *event* has gone well at the time *now*: what failed before is over."""
+    state = State(root, environment)
+    if not any(row.event == event and not row.over for row in remembered(root)):
+        return
+    with contextlib.suppress(OSError, KbError), state.alone(FILE):
+        over = iso(now)
+        _keep(state, [r._replace(over=r.over or over) if r.event == event else r for r in remembered(root)])
+
+
+def remembered(root: str) -> list[Failure]:
+    """Return the failures that are kept, oldest first; a damaged line is passed over."""
+    found = []
+    with contextlib.suppress(OSError):
+        for line in (content(_path(root)) or b"").decode("utf-8", "replace").splitlines():
+            with contextlib.suppress(ValueError, TypeError, AttributeError):
+                kept = json.loads(line)
+                when, event, error, over = (str(kept.get(key, "")) for key in ("time", "event", "error", "over"))
+                found.append(Failure(when, event, error, over, kept.get("by_host") is True))
+    return found
+
+
+def forget(root: str) -> None:
+    """Keep no failure any longer."""
+    remove(_path(root))
+
+
+def stamp(root: str) -> tuple[int, int]:
+    """Return what changes whenever a failure is kept; (0, 0) where none is."""
+    try:
+        about = os.stat(_path(root))
+    except OSError:
+        return 0, 0
+    return about.st_mtime_ns, about.st_ino
+
+
+def iso(now: float) -> str:
+    """Return the time *now* (seconds since 1970) as it is kept."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now))
+
+
+def _keep(state: State, rows: list[Failure]) -> None:
+    text = "".join(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
+    write_whole(state.path(FILE), text.encode("utf-8", "replace"))
+
+
+def _path(root: str) -> str:
+    return os.path.join(root, FOLDER, FILE)

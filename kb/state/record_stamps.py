@@ -1,0 +1,274 @@
+"""Stamps of the files that only kb writes, so that a hook can ask at every tool call whether one has changed.
+
+It asks the disk alone and loads nothing of kb. `kb/guard/outside_changes.py` takes the snapshot and says what a
+change means. The file: a header and then one row for each folder and each file, fields parted by one NUL, rows by two.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from kb.startup.namedtuple import NamedTuple
+
+FOLDER = "guard"
+_FILE = "files"
+_RUNNING, _TURN = "running-", "turn-"
+MOST = 500
+"""Files that one hook looks at: 3 to 6 µs each. Where there are more, every call looks at the folders and at a part."""
+SETTINGS = "kb.toml\nrisk.yaml"
+"""The settings that an agent changes on the word of a person, a file a line."""
+_BLOCK = 65_536
+"""Bytes of the snapshot that are read at once: about MOST rows."""
+_SLASH = ord("/")
+GONE = "-"
+"""The stamp of what is not there, and the name of a content that is not known."""
+_STALE = 7200.0
+"""Seconds after which a call that has not ended is taken to have died."""
+
+
+class Entry(NamedTuple):
+    """A file or folder as it was when it was last looked at."""
+
+    stamp: str
+    oid: str = GONE
+    """Git's name of the content; of a folder GONE."""
+    mark: str = GONE
+    """`k`: not committed, a copy is kept; `a` and git's name of what it had before: as an agent left it, and was told
+    so; else GONE."""
+
+
+class Snapshot(NamedTuple):
+    """All files that only kb writes, as they were."""
+
+    ref: str
+    head: str
+    """The commit that was checked out."""
+    mode: str
+    """What `guard` in kb.toml said, before an agent could change it."""
+    writer: str
+    folders: dict[str, Entry]
+    files: dict[str, Entry]
+    """By path: relative to the root of the knowledge base, or absolute where it stands outside."""
+
+
+def stamp(path: str) -> str:
+    """Return what changes when the file or folder *path* changes; GONE where there is none.
+
+    The time of change is the system's own: no program can set it back, as `touch -d` sets the time of writing.
+    """
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return GONE
+    return f"{found.st_ctime_ns}:{found.st_size}:{found.st_ino}"
+
+
+def place(root: str, *parts: str) -> str:
+    """Return a path in the folder of the guard."""
+    return os.path.join(root, ".kb", FOLDER, *parts)
+
+
+def _clone(root: str) -> str:
+    try:
+        return str(os.stat(os.path.join(root, ".kb", "clone"), follow_symlinks=False).st_ctime_ns)
+    except OSError:
+        return ""
+
+
+# -- asked before anything is loaded -----------------------------------------------------------------
+
+
+def is_unchanged(root: str, folder: str) -> bool:
+    """Return whether all folders of the snapshot, and up to MOST of its files, are as they were.
+
+    *folder* is where the call is made: a memory bank there that the snapshot does not have is a change.
+    """
+    try:
+        with open(place(root, _FILE), "rb", buffering=0) as file:
+            header, folders, rows = _read_part(file.fileno())
+    except (OSError, ValueError):
+        return False
+    if header.partition(b"\0")[0] != _clone(root).encode() or not header:
+        return False
+    top = os.fsencode(root) + b"/"
+    for row in folders.split(b"\0\0") + rows:
+        path, _, rest = row.partition(b"\0")
+        if path and _stamp_at(path if path[0] == _SLASH else top + path) != rest.partition(b"\0")[0]:
+            return False
+    return all(os.fsencode(_named(root, bank)) + b"\0" in folders for bank in banks(folder))
+
+
+def _stamp_at(path: bytes) -> bytes:
+    """Return what `stamp` does, in bytes: a hook asks for hundreds of them."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return b"-"
+    return b"%d:%d:%d" % (found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+def _read_part(file: int) -> tuple[bytes, bytes, list[bytes]]:
+    """Return the header and the folders of the snapshot in *file*, and the rows of up to MOST of its files.
+
+    Where there are more, they are rows from anywhere, and no other bytes are read: the snapshot of 10,000 records has
+    1.6 MB, and to read it all takes longer than to look at the files.
+    """
+    read = os.read(file, _BLOCK)
+    while read.count(b"\0\0\0") < 2 and (more := os.read(file, _BLOCK)):
+        read += more
+    header, folders, files = read.split(b"\0\0\0", 2)
+    start = len(read) - len(files)
+    rows = _read_rows(file, start, MOST + 1)
+    if len(rows) > MOST:
+        length = os.fstat(file).st_size - start
+        rows = _read_rows(file, start + time.monotonic_ns() // 1000 % length, MOST + 1)[1:]  # the first is cut
+        rows += _read_rows(file, start, MOST - len(rows))
+    return header, folders, rows
+
+
+def _read_rows(file: int, at: int, most: int) -> list[bytes]:
+    """Return the first rows, *most* at most, of what stands in *file* from *at* on."""
+    data = os.pread(file, _BLOCK, at)
+    while data.count(b"\0\0") < most and (more := os.pread(file, _BLOCK, at + len(data))):
+        data += more
+    return data.split(b"\0\0", most)[:most]
+
+
+def banks(folder: str) -> Iterator[str]:
+    """Yield the memory banks that stand in *folder* or above it, up to the top of its repository."""
+    try:
+        here = os.path.realpath(folder) if folder else ""
+    except (OSError, ValueError):
+        return
+    while here:
+        bank = os.path.join(here, "memory-bank")
+        if os.path.isdir(bank):
+            yield os.path.realpath(bank)
+        above = os.path.dirname(here)
+        if above == here or os.path.exists(os.path.join(here, ".git")):
+            return
+        here = above
+
+
+def _named(root: str, path: str) -> str:
+    top = os.path.realpath(root)
+    return path[len(top) + 1 :] if path.startswith(top + os.sep) else path
+
+
+def named(root: str, path: str) -> str:
+    """Return how a snapshot names the absolute *path*."""
+    return _named(root, path)
+
+
+# -- which calls run ---------------------------------------------------------------------------------
+
+
+def begin(root: str, session: str, allowed: str = "") -> None:
+    """Note that a call which can write begins; *allowed* names a file that the person lets it change."""
+    for name, text in ((_RUNNING, allowed), (_TURN, "")):
+        path = place(root, name + _plain(session))
+        try:
+            if name == _RUNNING or not os.path.exists(path):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+        except OSError:
+            return
+
+
+def end(root: str, session: str) -> None:
+    """Note that the call of *session* has ended."""
+    _remove(place(root, _RUNNING + _plain(session)))
+
+
+def end_turn(root: str, session: str) -> None:
+    """Note that the turn of *session* has ended."""
+    end(root, session)
+    _remove(place(root, _TURN + _plain(session)))
+
+
+def began(root: str, session: str) -> int:
+    """Return when the running call of *session* began, nanoseconds of the file system's clock; 0: none runs."""
+    return _time(place(root, _RUNNING + _plain(session)))
+
+
+def turn_began(root: str, session: str) -> int:
+    """Return when the first call of the turn began that can write; 0: there was none."""
+    return _time(place(root, _TURN + _plain(session)))
+
+
+def allowed(root: str, session: str) -> str:
+    """Return the file that the person lets the running call of *session* change; "" for none."""
+    try:
+        with open(place(root, _RUNNING + _plain(session)), encoding="utf-8") as file:
+            return file.read(4096)
+    except (OSError, ValueError):
+        return ""
+
+
+def others_run(root: str, session: str) -> bool:
+    """Return whether a call of another session runs."""
+    own = _RUNNING + _plain(session)
+    try:
+        with os.scandir(place(root)) as entries:
+            names = [entry.name for entry in entries if entry.name.startswith(_RUNNING) and entry.name != own]
+    except OSError:
+        return False
+    return any(time.time() - _time(place(root, name)) / 1e9 < _STALE for name in names)
+
+
+def _plain(session: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in session)[:80]
+
+
+def _time(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+# -- kept and read back ------------------------------------------------------------------------------
+
+
+def encoded(root: str, snapshot: Snapshot) -> bytes:
+    """Return *snapshot* as its file holds it."""
+    header = "\0".join((_clone(root), snapshot.ref or GONE, snapshot.head or GONE, snapshot.mode, snapshot.writer))
+    parts = [header, *(_rows(entries) for entries in (snapshot.folders, snapshot.files))]
+    return b"\0\0\0".join(map(os.fsencode, parts))
+
+
+def _rows(entries: dict[str, Entry]) -> str:
+    return "\0\0".join("\0".join((path, *entry)) for path, entry in entries.items())
+
+
+def load(root: str) -> Snapshot | None:
+    """Return the snapshot of this clone; None where there is none that can be believed."""
+    try:
+        with open(place(root, _FILE), "rb") as file:
+            header, folders, files = os.fsdecode(file.read()).split("\0\0\0", 2)
+        clone, ref, head, mode, writer = header.split("\0")
+        if not clone or clone != _clone(root):
+            return None
+        ref, head = ("" if word == GONE else word for word in (ref, head))
+        return Snapshot(ref, head, mode, writer, _entries(folders), _entries(files))
+    except (OSError, ValueError):
+        return None
+
+
+def _entries(text: str) -> dict[str, Entry]:
+    rows = (row.split("\0") for row in text.split("\0\0") if row)
+    return {path: Entry(*rest) for path, *rest in rows}
+
+
+def file_of(root: str) -> str:
+    """Return the file of the snapshot."""
+    return place(root, _FILE)

@@ -1,0 +1,227 @@
+"""The folder `.kb/`: what belongs to one clone and is never committed (spool, cursors, active sessions, caches)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+
+from kb.errors import Busy, KbError
+from kb.files import STALE, half_written, harden, remove_folder, sweep, unwaited
+from kb.files import write_whole as write_whole
+from kb.fingerprints import clone_of
+from kb.i18n import msg
+from kb.paths import state_home
+from kb.startup.json_bytes import json_bytes
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+FOLDER = ".kb"
+CLONE = "clone"
+"""The file in the folder, and the key in what is kept there, that tell whether this clone wrote it."""
+UNREADABLE = ".unreadable"
+"""What the name of a spooled file ends with once it has been set aside."""
+_LOCKS = 256
+"""How many lock files there are at most: a name has one of them, and none needs to be taken away."""
+
+
+class State:
+    """The state folder of the knowledge base at *root*; made when something is first written."""
+
+    def __init__(self, root: str, environment: Mapping[str, str]) -> None:
+        """Name the folder and the place to go when it cannot be written."""
+        self.folder = os.path.join(root, FOLDER)
+        mark = f"{zlib.crc32(os.fsencode(root)):08x}"
+        self._elsewhere = os.path.join(state_home(environment), f"{os.path.basename(root)[-60:]}-{mark}")
+
+    def path(self, *parts: str) -> str:
+        """Return a path inside the folder."""
+        return os.path.join(self.folder, *parts)
+
+    def made(self) -> str:
+        """Return the folder, made so that git ignores it; raise KbError where a link would lead out of it."""
+        self.refuse_links()
+        if not self.clone:
+            os.makedirs(self.folder, exist_ok=True)
+            if not os.path.exists(self.path(".gitignore")):
+                write_whole(self.path(".gitignore"), b"*\n")
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.path(CLONE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        return self.folder
+
+    @property
+    def clone(self) -> str:
+        """What tells this clone from every other and from every copy; "" before something is first written."""
+        return clone_of(self.folder)
+
+    def refuse_links(self) -> None:
+        """Raise KbError where the folder, or something in it, is a link or a pipe: an archive can bring any."""
+        found = self.folder if os.path.islink(self.folder) else ""
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            found = found or next((entry.path for entry in entries if not _is_plain(entry)), "")
+        if found:
+            raise KbError(
+                msg("{path} is a link or a pipe, and kb keeps nothing there", path=found),
+                hint=msg("see what it is, then take it away: rm {path}", path=found),
+            )
+
+    def sweep(self) -> None:
+        """Take away what writers that died have left half written where every call writes."""
+        for folder in (self.folder, self.path("spool"), self.path("queue"), os.path.join(self._elsewhere, "spool")):
+            sweep(folder)
+
+    def half_written(self, age: float = STALE) -> list[str]:
+        """Return everything that writers have left half written *age* seconds ago or more, oldest name first."""
+        places = (folder for top in (self.folder, self._elsewhere) for folder, _, _ in os.walk(top))
+        return [path for folder in places for path in half_written(folder, age)]
+
+    # JSON files
+
+    def load(self, *parts: str) -> Any:
+        """Return the mapping a JSON file holds; None where there is none, it is damaged, or another clone's."""
+        try:
+            with open(self.path(*parts), encoding="utf-8", opener=unwaited) as file:
+                return self.own(json.load(file))
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def save(self, value: Mapping[str, object], *parts: str, synced: bool = False) -> None:
+        """Keep *value* as JSON, whole or not at all; *synced*: on the disk."""
+        self.made()
+        write_whole(self.path(*parts), json_bytes(self.signed(value), indent=1), synced=synced)
+
+    def signed(self, value: Mapping[str, object]) -> dict[str, object]:
+        """Return *value* with the word of this clone, by which `own` knows it again."""
+        return {**value, CLONE: self.clone}
+
+    def own(self, value: Any) -> dict[str, Any] | None:
+        """Return what this clone has `signed`; None for what came with files from elsewhere."""
+        if not isinstance(value, dict) or not self.clone or value.pop(CLONE, "") != self.clone:
+            return None
+        return value
+
+    # the spool
+
+    def spool(self, now: float, value: Mapping[str, object], name: str = "") -> str:
+        """Keep *value* until it can be written, and return the file; raise OSError when no place takes it.
+
+        The file's *name* is that of the job in the queue, or a new one that sorts by *now*, seconds since 1970; nobody
+        else uses it. A folder that cannot be written is passed over for the user's state folder.
+        """
+        name = name or f"{int(now * 1000):014d}-{os.getpid()}-{time.monotonic_ns() % 10**9:09d}.json"
+        try:
+            self.made()
+            path = self.path("spool", name)
+            write_whole(path, json_bytes(self.signed(value)), synced=True)
+        except (OSError, KbError):
+            path = os.path.join(self._elsewhere, "spool", name)
+            write_whole(path, json_bytes(value), synced=True)
+        harden([os.path.dirname(path)])
+        return path
+
+    def spooled(self) -> list[str]:
+        """Return the spooled files, oldest first."""
+        return self._in_spools(".json")
+
+    def has_work(self) -> bool:
+        """Return whether earlier calls have spooled or put off anything."""
+        pending = self.path("pending")
+        return bool(self.spooled()) or (os.path.isdir(pending) and bool(os.listdir(pending)))
+
+    def wish(self, path: str, value: Any) -> dict[str, Any] | None:
+        """Return what this clone has spooled in the file *path*, which holds *value*; None for what another did.
+
+        What waits in the user's state folder is the user's.
+        """
+        if os.path.dirname(path) == self.path("spool"):
+            return self.own(value)
+        return value if isinstance(value, dict) else None
+
+    def unreadable(self) -> list[str]:
+        """Return the spooled files that were set aside, oldest first."""
+        return self._in_spools(UNREADABLE)
+
+    def _in_spools(self, ending: str) -> list[str]:
+        found: list[str] = []
+        inside = [] if os.path.islink(self.folder) or os.path.islink(self.path("spool")) else [self.path("spool")]
+        for folder in (*inside, os.path.join(self._elsewhere, "spool")):
+            with contextlib.suppress(OSError):
+                found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)]
+        return sorted(found, key=os.path.basename)
+
+    def set_aside(self, path: str) -> str:
+        """Take a spooled file that cannot be read out of the spool and return its new name."""
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path, path + UNREADABLE)
+        return path + UNREADABLE
+
+    def take_back(self, path: str) -> None:
+        """Put the file *path*, which was set aside, back into the spool."""
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path, path.removesuffix(UNREADABLE))
+
+    # one at a time
+
+    @contextlib.contextmanager
+    def alone(self, name: str, patience: float = 0) -> Iterator[None]:
+        """Let one process at a time do what *name* says; never to be nested, as names may share a lock.
+
+        Where no lock can be made nothing else can be written either, and nobody is kept out. With *patience*, raise
+        Busy after so many seconds of waiting.
+        """
+        import fcntl
+
+        try:
+            self.made()
+            os.makedirs(self.path("locks"), exist_ok=True)
+            slot = f"{zlib.crc32(name.encode('utf-8', 'replace')) % _LOCKS:02x}"
+            file = os.open(self.path("locks", slot), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except OSError:
+            yield
+            return
+        try:
+            end = time.monotonic() + patience
+            while patience and not _taken(file):
+                if time.monotonic() > end:
+                    said = msg("another kb is at it in {path}", path=os.path.dirname(self.folder))
+                    raise Busy(said, hint=msg("if it waits for a password, answer or end it"))
+                time.sleep(0.05)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    # the stage
+
+    @contextlib.contextmanager
+    def stage(self) -> Iterator[str]:
+        """Lend an empty folder to the one who holds the lock of the repository; it is gone afterwards."""
+        folder = os.path.join(self.made(), "stage")
+        remove_folder(folder)
+        os.makedirs(folder)
+        try:
+            yield folder
+        finally:
+            remove_folder(folder)
+
+
+def _taken(file: int) -> bool:
+    """Take the lock on *file* and tell whether that went without waiting."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    """Tell whether *entry* is a file or a folder, or gone meanwhile."""
+    is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    return is_one or not os.path.lexists(entry.path)

@@ -1,1 +1,0 @@
-"""Places: objects that each own one resource."""

@@ -1,0 +1,1 @@
+"""Clones and remotes: replay, push, renumber, repair."""

@@ -1,0 +1,74 @@
+"""Two inboxes become one: entry by entry, and what both have seen counts for both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from kb.errors import KbError
+from kb.git import revisions
+from kb.git.git_log import is_ancestor, tree_of
+from kb.git.repository import message
+from kb.git.trees import patched
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.writing import inbox
+from kb.writing.inbox import Held
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+
+def joined(kb: KnowledgeBase, ours: str, theirs: str) -> str:
+    """Return the commit that has both inboxes, each the commit of its ref or "" for none.
+
+    What was taken out on one side stays out, unless the other side has seen it again since.
+    """
+    repository = kb.repository
+    if not theirs or is_ancestor(repository, theirs, ours):
+        return ours
+    if not ours or is_ancestor(repository, ours, theirs):
+        return theirs
+    base = revisions.common(kb, ours, theirs)
+    sides = [repository.files(commit) if commit else {} for commit in (base, ours, theirs)]
+    found = _entries(kb, ours, theirs, sides[0], sides[1], sides[2])
+    files = {repository.full(name): data for name, data in found.items()}
+    tree = tree_of(repository, ours)
+    with kb.state.stage() as stage:
+        tree = patched(repository, ours, [files], stage)[-1] if files else tree
+    return repository.commit_tree(tree, [ours, theirs], message("Bring two inboxes together", "", {"Kb-Op": "inbox"}))
+
+
+def _entries(
+    kb: KnowledgeBase, ours: str, theirs: str, base: Mapping[str, str], mine: Mapping[str, str],
+    other: Mapping[str, str],
+) -> dict[str, bytes | None]:  # fmt: skip
+    """Return the files in which the joined inbox differs from ours."""
+    blobs = kb.repository.blobs
+    found: dict[str, bytes | None] = {}
+    for name in sorted({*mine, *other}):
+        was, one, two = base.get(name), mine.get(name), other.get(name)
+        if one == two or two == was or (two is None and one != was):
+            continue
+        if two is None:
+            found[name] = None
+        elif one is None or one == was:
+            (found[name],) = blobs([(theirs, name)])
+        else:
+            first, second = blobs([(ours, name), (theirs, name)])
+            found[name] = _both(name, first or b"", second or b"")
+    return found
+
+
+def _both(name: str, one: bytes, other: bytes) -> bytes:
+    """Return one entry with the sightings of two; of one that cannot be read the other."""
+    try:
+        first, second = inbox.read(name, json.loads(one)), inbox.read(name, json.loads(other))
+    except (KbError, ValueError, RecursionError):
+        return max(one, other)
+    both = sorted((*first.sightings, *second.sightings), key=lambda s: (s.get("day", ""), s.get("session", "")))
+    sightings: dict[str, Mapping[str, str]] = {}
+    for sighting in both:
+        sightings.setdefault(sighting.get("session", ""), sighting)
+    reasons = tuple(dict.fromkeys((*first.reasons, *second.reasons)))
+    candidate = inbox.joined(first.candidate, second.candidate)
+    return inbox.written(Held(first.name, candidate, tuple(sightings.values()), reasons))

@@ -1,0 +1,107 @@
+"""Replay a line of kb's own commits upon another tip: same author, date and words, new parents.
+
+A commit whose changes are there already is left out; a merge keeps its other parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from kb.git.git_log import Commit, Difference, differences, is_ancestor, objects, tree_of
+from kb.git.trees import patched
+from kb.i18n import Message
+from kb.merge.rebase import Unmerged, Upon
+from kb.merge.renumbering import Renaming, Renumbered
+from kb.records.record_paths import is_record
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_SHOWN = 20
+"""Characters of a title by which a message is known to speak of a record; it may be cut off after more."""
+
+
+class Line(NamedTuple):
+    """Commits, one after the other, with what each of them changed."""
+
+    commits: Sequence[Commit]
+    changes: Sequence[Sequence[Difference]]
+    blobs: Mapping[str, bytes]
+
+    def introduced(self, kb: KnowledgeBase) -> dict[str, bytes]:
+        """Return the record files that the line has added, each as it was first."""
+        found: dict[str, bytes] = {}
+        for one in (one for changes in self.changes for one in changes):
+            path = kb.repository.own(one.name)
+            if one.new and not one.old and is_record(path):
+                found.setdefault(path, self.blobs[one.new])
+        return found
+
+    def is_kbs(self, kb: KnowledgeBase) -> bool:
+        """Tell whether kb wrote all of it, and nothing but ordinary files of the knowledge base."""
+        inside = kb.repository.prefix
+        return all(commit.operation and commit.parents for commit in self.commits) and all(
+            one.is_plain and one.name.startswith(inside) for changes in self.changes for one in changes
+        )
+
+
+class Replayed(NamedTuple):
+    """A line on its new place."""
+
+    tip: str
+    made: int
+    """How many commits it has there."""
+    unmerged: Mapping[str, Unmerged]
+    told: Sequence[Message] = ()
+
+
+def line_of(kb: KnowledgeBase, commits: Sequence[Commit]) -> Line:
+    """Return *commits*, each the first parent of the next, with what they changed."""
+    repository = kb.repository
+    above = [tree_of(repository, commits[0].parents[0] if commits[0].parents else "")] if commits else []
+    trees = [*above, *(commit.tree for commit in commits)]
+    changes = differences(repository, list(pairwise(trees)))
+    plain = [one for some in changes for one in some if one.is_plain]
+    return Line(commits, changes, objects(repository, [oid for one in plain for oid in (one.old, one.new)]))
+
+
+def replay(
+    kb: KnowledgeBase, line: Line, tip: str, renaming: Renaming, renumbered: Sequence[Renumbered],
+    labels: tuple[str, str],
+) -> Replayed:  # fmt: skip
+    """Build the commits of *line* upon the commit *tip*; nothing is visible yet."""
+    upon = Upon(kb, tip, renaming, labels)
+    upon.prepare(kb.repository.own(one.name) for changes in line.changes for one in changes)
+    pairs = zip(line.commits, line.changes, strict=True)
+    steps = [(commit, upon.put(changes, line.blobs)) for commit, changes in pairs]
+    kept = [step for step in steps if step[1] or _brings_more(kb, step[0], tip)]
+    for (commit, changes), tree in zip(kept, _trees(kb, tip, [changes for _, changes in kept]), strict=True):
+        words = _worded(commit.message, renaming, [one for one in renumbered if one.path in changes])
+        tip = kb.repository.commit_tree(tree, [tip, *commit.parents[1:]], words, by=commit.by())
+    return Replayed(tip, len(kept), upon.unmerged, upon.told)
+
+
+def _brings_more(kb: KnowledgeBase, commit: Commit, tip: str) -> bool:
+    """Tell whether a merge brings commits that *tip* has not."""
+    return any(not is_ancestor(kb.repository, parent, tip) for parent in commit.parents[1:])
+
+
+def _trees(kb: KnowledgeBase, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
+    """Return the tree of *tip* after each of *steps*."""
+    files = [{kb.repository.full(path): data for path, data in changes.items()} for changes in steps]
+    with kb.state.stage() as stage:
+        made = iter(patched(kb.repository, tip, [some for some in files if some], stage))
+    found: list[str] = []
+    for some in files:
+        found.append(next(made) if some else found[-1] if found else tree_of(kb.repository, tip))
+    return found
+
+
+def _worded(words: str, renaming: Renaming, renumbered: Sequence[Renumbered]) -> str:
+    """Return what a commit says, with the numbers that its records have now."""
+    for one in renumbered:
+        title = one.title[:_SHOWN]
+        words = words.replace(f"[{one.old}] {title}", f"[{one.new}] {title}")
+    return renaming.message(words)

@@ -1,0 +1,232 @@
+"""Open reviews, two ways: what others opened comes, what was opened here goes, what was decided is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kb.errors import KbError
+from kb.git import revisions
+from kb.git.git_log import commits, differences, is_ancestor, tree_of
+from kb.git.remote import Wish
+from kb.git.repository import Move, message
+from kb.i18n import Message, msg
+from kb.merge.id_collisions import Collisions
+from kb.merge.merge_commits import joined
+from kb.merge.renumbering import Key, Renaming, Renumbered
+from kb.records.record_paths import REJECTED, REVIEWS
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.sync.replay import line_of, replay
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+
+class Branches(NamedTuple):
+    """The review branches of this clone and of the remote, by their names behind `kb/review/`."""
+
+    here: Mapping[str, str]
+    there: Mapping[str, str]
+    before: Mapping[str, str]
+    """What the remote had when it was last heard of."""
+    checked_out: frozenset[str]
+
+
+class Tips(NamedTuple):
+    """The branch below the reviews."""
+
+    old: str
+    """Where it stood here."""
+    new: str
+    """Where it will stand here."""
+    upstream: str
+    """Where it stands at the remote."""
+
+
+class Noted(NamedTuple):
+    """What became of one review."""
+
+    branch: str
+    said: Message
+
+
+class Sharing:
+    """What is to become of the review branches."""
+
+    def __init__(self, kb: KnowledgeBase, branches: Branches, tips: Tips, remote: str, rescue: str) -> None:
+        """Compare *branches* of this clone and of *remote*; old tips are kept under the ref *rescue* and a name."""
+        self._kb = kb
+        self._branches = branches
+        self._tips = tips
+        self._remote = remote
+        self._rescue = rescue
+        self._kept: dict[str, str] = {}
+        self.here = dict(branches.here)
+        """The review branches as they will be here."""
+        self.notes: list[Noted] = []
+        self.held_back: set[str] = set()
+        self.renumbered: list[Renumbered] = []
+
+    def compare(self, elsewhere: Mapping[Key, str]) -> None:
+        """Find out what becomes of every review; *elsewhere* has the published ids of the reviews of the remote."""
+        for name in sorted({*self._branches.here, *self._branches.there}):
+            here, there = self._branches.here.get(name, ""), self._branches.there.get(name, "")
+            if here and name in self._branches.checked_out and here != there:
+                self._leave_checked_out(name, here, there)
+            elif not here:
+                self._come(name, there)
+            elif not there:
+                self._gone_or_new(name, here, elsewhere)
+            elif here != there:
+                self._meet(name, here, there, elsewhere)
+
+    # one review
+
+    def _leave_checked_out(self, name: str, here: str, there: str) -> None:
+        """Leave a branch where it is that a work tree has; what is new on it may go."""
+        is_new = not there and name not in self._branches.before
+        if not is_new and not is_ancestor(self._kb.repository, there, here):
+            self.held_back.add(name)
+            self._note(name, msg("it is checked out, and left as it is"))
+
+    def _note(self, name: str, said: Message) -> None:
+        self.notes.append(Noted(f"kb/review/{name}", said))
+
+    def moves(self) -> list[Move]:
+        """Return the moves of refs that make it so."""
+        was, now = self._branches.here, self.here
+        names = sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
+        kept = [Move(f"{self._rescue}-{name}", tip, "") for name, tip in self._kept.items()]
+        return [*(Move(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
+
+    def _come(self, name: str, there: str) -> None:
+        """Take over a review of the remote, unless it was decided already."""
+        if self._is_settled(there):
+            return
+        if name not in self._branches.before:
+            self.here[name] = there
+            self._note(name, msg("received"))
+        elif self._branches.before[name] != there:
+            self.here[name] = there
+            self._note(name, msg("it has gone on at {remote} and is back", remote=self._remote))
+        elif not is_ancestor(self._kb.repository, there, self._tips.new):
+            command = f"git push {self._remote} --delete kb/review/{name}"
+            self._note(name, msg("deleted here and open at {remote}: {command}", remote=self._remote, command=command))
+
+    def _gone_or_new(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
+        if name not in self._branches.before:
+            if not is_ancestor(self._kb.repository, here, self._tips.upstream):
+                self._rebuild(name, here, elsewhere)
+        elif self._is_settled(here):
+            del self.here[name]
+            self._note(name, msg("decided at {remote}, and closed here", remote=self._remote))
+        else:
+            self.held_back.add(name)
+            said = msg("closed at {remote} without its changes; kept here: kb review reject {id}",
+                       remote=self._remote, id=f"kb/review/{name}")  # fmt: skip
+            self._note(name, said)
+
+    def _meet(self, name: str, here: str, there: str, elsewhere: Mapping[Key, str]) -> None:
+        repository = self._kb.repository
+        if is_ancestor(repository, there, here):
+            return
+        if is_ancestor(repository, here, there):
+            self.here[name] = there
+            self._note(name, msg("updated"))
+            return
+        if is_ancestor(repository, revisions.common(self._kb, here, there), self._tips.new):  # two of one name
+            self._rebuild(name, here, elsewhere)
+        if name in self.here:
+            self._join(name, here, there)
+        else:
+            self.here[name] = there
+
+    def _join(self, name: str, here: str, there: str) -> None:
+        """Merge both versions of a review."""
+        try:
+            merge = joined(self._kb, there, here, (f"{self._remote}/kb/review/{name}", f"kb/review/{name}"))
+        except KbError:
+            merge = None
+        if merge is None or merge.conflicts:
+            self.held_back.add(name)
+            command = f"git switch kb/review/{name}; git pull {self._remote} kb/review/{name}"
+            self._note(name, msg("both sides changed the same lines: {command}", command=command))
+            return
+        words = message(f"Bring both versions of kb/review/{name} together", "", {"Kb-Op": "sync"})
+        self.here[name] = self._kb.repository.commit_tree(merge.tree, [here, there], words)
+        self._note(name, msg("both versions are in it now"))
+
+    def _rebuild(self, name: str, here: str, elsewhere: Mapping[Key, str]) -> None:
+        """Put a review that nobody has seen yet upon the new tip, where it cannot stay as it is."""
+        kb, new = self._kb, self._tips.new
+        line = line_of(kb, own) if (own := commits(kb.repository, here, self._tips.old, new)) else None
+        if line is None or not own[0].parents:
+            return
+        base = revisions.common(kb, here, new)
+        collisions = Collisions(kb, base=base, there=new, ours=here, elsewhere=elsewhere, unseen=())
+        renaming = collisions.renaming(line.introduced(kb))
+        if is_ancestor(kb.repository, own[0].parents[0], new) and not collisions.renumbered:
+            return
+        if not line.is_kbs(kb):
+            self._leave(name)
+            return
+        done = replay(kb, line, new, renaming, collisions.renumbered, (self._remote, f"kb/review/{name}"))
+        if done.unmerged or not done.made:
+            self._leave(name)
+            return
+        self.renumbered += collisions.renumbered
+        self._rename(name, done.tip, renaming, collisions.renumbered)
+
+    def _leave(self, name: str) -> None:
+        self.held_back.add(name)
+        self._note(name, msg("its base has moved: a person has to look at it"))
+
+    def _rename(self, name: str, tip: str, renaming: Renaming, renumbered: list[Renumbered]) -> None:
+        """Give a rebuilt review the name of its record's new number."""
+        title = next((f"{one.new}-{name[len(one.old) + 1 :]}" for one in renumbered if name.startswith(f"{one.old}-")),
+                     name)  # fmt: skip
+        self._kept[name] = self._branches.here[name]
+        if title == name:
+            self.here[name] = tip
+            self._note(name, msg("rebuilt upon the new tip"))
+            return
+        free, number = title, 1
+        while free in self.here or free in self._branches.there:
+            number += 1
+            free = f"{title}-{number}"
+        del self.here[name]
+        self.here[free] = tip
+        self._note(free, msg("rebuilt upon the new tip; it was {branch}", branch=f"kb/review/{name}"))
+
+    # what was decided
+
+    def _is_settled(self, tip: str) -> bool:
+        """Tell whether the remote's branch has all that *tip* says, or a person has rejected it."""
+        repository, upstream = self._kb.repository, self._tips.upstream
+        if is_ancestor(repository, tip, upstream):
+            return True
+        places = (REJECTED.rstrip("/"), f"refs/kb/remotes/{self._remote}/rejected")
+        if repository.git("for-each-ref", "--count=1", "--contains", tip, *places).strip():
+            return True
+        base = revisions.common(self._kb, tip, upstream) if upstream else ""
+        if not base:
+            return False
+        before, after, there = (tree_of(repository, commit) for commit in (base, tip, upstream))
+        own, rest = differences(repository, [(before, after), (there, after)])
+        return bool(own) and not {one.name for one in own} & {one.name for one in rest}
+
+    # what goes
+
+    def wishes(self, upstream: str) -> list[Wish]:
+        """Return which review branches are to move at the remote, whose own branch stands at *upstream* by now."""
+        found: list[Wish] = []
+        for name, tip in sorted(self.here.items()):
+            if name in self.held_back or tip == self._branches.there.get(name, ""):
+                continue
+            parted = revisions.common(self._kb, tip, self._tips.new)
+            if parted and is_ancestor(self._kb.repository, parted, upstream) and parted != tip:
+                found.append(Wish(REVIEWS + name, tip))
+        for name, there in sorted(self._branches.there.items()):
+            gone = name in self._branches.before and name not in self.here
+            if gone and (is_ancestor(self._kb.repository, there, upstream) or self._is_settled(there)):
+                found.append(Wish(REVIEWS + name, "", there))
+        return found

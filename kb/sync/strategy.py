@@ -1,0 +1,144 @@
+"""The way from the commit that is checked out to one that has everything of the remote's branch too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kb.errors import NeedsPerson
+from kb.git import revisions
+from kb.git.git_log import commits, is_ancestor
+from kb.git.repository import Move, message
+from kb.i18n import Message, msg
+from kb.merge.id_collisions import Collisions, values_of
+from kb.merge.merge_commits import joined, unrelated
+from kb.merge.rebase import Unmerged
+from kb.merge.renumbering import Key, Renumbered, key_of
+from kb.records.record_paths import CONTENT
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.sync.replay import Line, line_of, replay
+from kb.text.segment import one_line
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+REQUESTS = "kb/sync/"
+"""What the branches begin with on which kb puts commits that the remote's branch does not take."""
+_REQUEST = regex(r"refs/remotes/.*/kb/sync/.*|refs/kb/remotes/.*/sync/.*")
+RESCUE = "refs/kb/rescue/"
+"""What the refs begin with that keep a branch as it was; they are never sent."""
+_NAMED = 5
+"""Commits that are named where some go."""
+FORWARD, REPLAYED, MERGED = "forward", "replayed", "merged"
+
+
+class Way(NamedTuple):
+    """Where the branch goes, and what becomes of our commits on the way."""
+
+    new: str
+    how: str = ""
+    """One of FORWARD, REPLAYED and MERGED; "" where it stays."""
+    made: int = 0
+    """How many commits were replayed."""
+    renumbered: tuple[Renumbered, ...] = ()
+    unmerged: Mapping[str, Unmerged] = {}
+    told: tuple[Message, ...] = ()
+
+
+class Upstream(NamedTuple):
+    """The remote's branch as it was fetched."""
+
+    name: str
+    """As git calls it here, such as origin/main; else the commit."""
+    tip: str
+    """"" where the remote has none."""
+    last: str
+    """Where it stood when it was last heard of; "" for never."""
+    taken: Mapping[Key, str]
+    """The published ids that stand on open reviews, with their uids."""
+
+
+def way(kb: KnowledgeBase, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
+    """Return the way from the commit *ours*; the ids *unseen* are known to nobody else, and leave no alias.
+
+    Raise NeedsPerson where only a person can go on.
+    """
+    repository, tip = kb.repository, upstream.tip
+    if tip:
+        _refuse_rewritten(kb, ours, upstream)
+    if not tip or (is_ancestor(repository, tip, ours) and not _is_taken(kb, ours, upstream)):
+        return Way(ours)
+    if is_ancestor(repository, ours, tip):
+        return Way(tip, FORWARD)
+    base = revisions.common(kb, ours, tip)
+    if not base:
+        raise unrelated(kb, upstream.name)
+    line = line_of(kb, commits(repository, ours, tip))
+    if not line.is_kbs(kb) or _is_seen_elsewhere(kb, line):
+        return _merged(kb, ours, upstream, unseen)
+    collisions = Collisions(kb, base=base, there=tip, ours=ours, elsewhere=upstream.taken, unseen=unseen)
+    renaming = collisions.renaming(line.introduced(kb))
+    done = replay(kb, line, tip, renaming, collisions.renumbered, (upstream.name, "here"))
+    return Way(done.tip, REPLAYED, done.made, tuple(collisions.renumbered), done.unmerged, tuple(done.told))
+
+
+def _is_taken(kb: KnowledgeBase, ours: str, upstream: Upstream) -> bool:
+    """Tell whether what is new here has a number that stands on an open review of the remote."""
+    if not upstream.taken or ours == upstream.tip:
+        return False
+    there = kb.repository.files(upstream.tip, CONTENT)
+    keys = {path: key_of(path) for path in kb.repository.files(ours, CONTENT) if path not in there}
+    new = {path: upstream.taken[key] for path, key in keys.items() if key and key in upstream.taken}
+    found = kb.repository.blobs([(ours, path) for path in new])
+    return any(
+        values_of(data or b"", path).get("uid") != uid for (path, uid), data in zip(new.items(), found, strict=True)
+    )
+
+
+def _refuse_rewritten(kb: KnowledgeBase, ours: str, upstream: Upstream) -> None:
+    """Raise NeedsPerson where commits that we have were taken out of the remote's branch.
+
+    The command to go on drops them here as well: they are named, and a rescue ref keeps them.
+    """
+    repository, last = kb.repository, upstream.last
+    if not last or is_ancestor(repository, last, upstream.tip) or not is_ancestor(repository, last, ours):
+        return
+    rescue = f"{RESCUE}rewritten-{ours[:12]}"
+    if not repository.ref(rescue):
+        repository.publish([Move(rescue, ours, "")], "kb: sync")
+    gone = commits(repository, last, upstream.tip)[::-1]
+    names = [f"{one.oid[:7]} {one_line(one.message.partition(chr(10))[0])}" for one in gone[:_NAMED]]
+    names += [f"… (+{len(gone) - _NAMED})"] if len(gone) > _NAMED else []
+    first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
+    more = msg(
+        "the command below drops them here too: {commits}; {ref} keeps this branch as it is",
+        commits=", ".join(names), ref=rescue,
+    )  # fmt: skip
+    raise NeedsPerson(
+        msg("{message}; {more}", message=first, more=more),
+        hint=msg("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12]),
+    )
+
+
+def _is_seen_elsewhere(kb: KnowledgeBase, line: Line) -> bool:
+    """Tell whether somebody else may have commits of *line*: a remote has them on another branch."""
+    refs = kb.repository.git(
+        "for-each-ref", "--format=%(refname)", "--contains", line.commits[0].oid, "refs/remotes", "refs/kb/remotes"
+    )
+    return any(not _REQUEST.fullmatch(ref) for ref in refs.decode("utf-8", "replace").split())
+
+
+def _merged(kb: KnowledgeBase, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
+    """Merge the two lines; a person's commits are never replayed."""
+    labels = (upstream.name, "here")
+    found = joined(kb, upstream.tip, ours, labels, elsewhere=upstream.taken, unseen=unseen)
+    if found.conflicts:
+        paths = ", ".join(map(one_line, found.conflicts))
+        raise NeedsPerson(
+            msg("{name} and this branch both changed {paths}", name=upstream.name, paths=paths),
+            hint=msg("git merge {branch}", branch=upstream.name),
+        )
+    words = message(f"Merge {upstream.name}", "", {"Kb-Op": "sync"})
+    theirs = [] if is_ancestor(kb.repository, upstream.tip, ours) else [upstream.tip]
+    new = kb.repository.commit_tree(found.tree, [ours, *theirs], words)
+    return Way(new, MERGED, 0, found.renumbered, {}, found.told)

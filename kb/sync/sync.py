@@ -1,0 +1,158 @@
+"""Sync with a remote: fetch, integrate, push, and again when somebody else was faster. Nothing is ever forced.
+
+What is published is never rewritten. Commits of kb's own that nobody has seen are replayed upon the fetched tip, with
+a rescue ref to where they stood; as soon as a person's commit is among them, the two lines are merged instead.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+from kb.errors import Busy
+from kb.git import driver_setup
+from kb.git.git_log import count
+from kb.git.remote import Unreachable
+from kb.i18n import Message, msg
+from kb.merge.renumbering import Key, Renumbered
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.sync.integrate import Integrated, Integration
+from kb.sync.push import Outgoing, Request
+from kb.sync.remote_state import Tracked
+from kb.sync.shared_reviews import Noted
+from kb.writing.transaction import Writing
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+
+_TRIES = 12
+_PAUSE = 0.3
+"""Seconds by which the pause after a lost race grows, at most."""
+
+
+_PATIENCE = 60.0
+"""Seconds to wait for another sync of this clone; one of them may wait for a password."""
+
+
+class Synced(NamedTuple):
+    """What a sync has done."""
+
+    remote: str
+    branch: str
+    """The branch at the remote."""
+    received: int = 0
+    """Commits that came."""
+    how: str = ""
+    """How they came: forward, replayed (ours were put upon theirs), merged; "" where none came."""
+    sent: int = 0
+    """Commits that went."""
+    waiting: int = 0
+    """Commits that the remote's branch does not have yet."""
+    renumbered: tuple[Renumbered, ...] = ()
+    rescue: str = ""
+    """The ref that keeps what was replayed as it was before."""
+    reviews: tuple[Noted, ...] = ()
+    inbox: tuple[str, ...] = ()
+    """What the inbox did: received, sent."""
+    request: Request | None = None
+    """Where commits went that the remote's branch did not take."""
+    notes: tuple[Message, ...] = ()
+    unreachable: str = ""
+    """Why the remote could not be reached, in git's words."""
+
+
+def sync(kb: KnowledgeBase, remote: str = "", *, push: bool = True) -> Synced:
+    """Bring this clone and *remote* (default: that of the branch) together; without *push* nothing is sent.
+
+    This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
+    is written waits here. Raise NeedsPerson where a person
+    has to decide, and Busy where others were faster every time.
+    """
+    with Writing(kb, "", "").transaction():
+        driver_setup.install(kb.repository)  # what a process that died has left was made good before, or Busy raised
+    with kb.state.alone("sync", _PATIENCE):
+        return _synced(Syncing(kb, remote), push=push)
+
+
+def _synced(syncing: Syncing, *, push: bool) -> Synced:
+    for attempt in range(_TRIES):
+        try:
+            syncing.fetch()
+            syncing.integrate()
+            if not push or syncing.push():
+                return syncing.outcome()
+        except Unreachable as trouble:
+            return syncing.outcome(str(trouble))
+        time.sleep(_PAUSE * (attempt + 1) * int.from_bytes(os.urandom(1), "big") / 255)
+    said = msg("others pushed to {remote} each time; what is here waits", remote=syncing.tracked.remote)
+    raise Busy(said, hint=msg("try again"))
+
+
+class Syncing:
+    """One sync, step by step; each step may be done again."""
+
+    def __init__(self, kb: KnowledgeBase, remote: str = "") -> None:
+        """Sync the checked-out branch with *remote*, or with that which the branch has."""
+        self._kb = kb
+        ref = kb.repository.head().ref
+        if not ref:  # somebody has checked out a commit since the sync began
+            raise kb.repository.detached()
+        self.tracked = Tracked(kb, ref, remote)
+        self._last: Integrated | None = None
+        self._unseen: set[Key] = set()
+        self._done = Synced(self.tracked.remote, self.tracked.branch)
+        self._renumbered: dict[str, Renumbered] = {}
+        self._reviews: dict[str, Noted] = {}
+
+    def fetch(self) -> None:
+        """Fetch everything of the remote's that is synced; nothing that a person sees moves."""
+        self.tracked.fetch()
+
+    def integrate(self) -> None:
+        """Let this clone have what was fetched, all of it or nothing."""
+        built = self._last.way.new if self._last else ""
+        self._last = last = Integration(self._kb, self.tracked, built, self._unseen).run()
+        self.tracked.look()
+        self.tracked.remember()
+        for one in (*last.way.renumbered, *last.sharing.renumbered):
+            first = self._renumbered.get(one.uid or one.path, one)
+            self._renumbered[one.uid or one.path] = one._replace(old=first.old)
+            self._unseen.add((one.scope, one.new))
+        self._reviews |= {note.branch: note for note in last.sharing.notes}
+        self._done = self._done._replace(
+            received=self._done.received + last.received, how=last.way.how or self._done.how,
+            rescue=self._done.rescue or last.rescue, notes=_once((*self._done.notes, *last.notes)),
+            inbox=(*self._done.inbox, *(["received"] if last.inbox_came else [])),
+        )  # fmt: skip
+
+    def push(self) -> bool:
+        """Send what the remote has not; return False where somebody else was faster."""
+        if self._last is None:
+            return True
+        outgoing = Outgoing(self._kb, self.tracked, self._last.sharing)
+        before = outgoing.waiting()
+        is_done = outgoing.send()
+        self._reviews = {note.branch: note for note in outgoing.reviews} | self._reviews
+        self._done = self._done._replace(
+            sent=self._done.sent + before - outgoing.waiting(), request=outgoing.request,
+            notes=_once((*self._done.notes, *outgoing.notes)),
+            inbox=(*self._done.inbox, *(["sent"] if outgoing.inbox_went else [])),
+        )  # fmt: skip
+        if is_done:
+            self.tracked.remember()
+        return is_done
+
+    def outcome(self, unreachable: str = "") -> Synced:
+        """Return what was done so far."""
+        head = self._kb.repository.head().oid
+        return self._done._replace(
+            waiting=count(self._kb.repository, head, self.tracked.last_seen()), unreachable=unreachable,
+            renumbered=tuple(self._renumbered.values()), reviews=tuple(self._reviews.values()),
+            inbox=tuple(dict.fromkeys(self._done.inbox)),
+        )  # fmt: skip
+
+
+def _once(said: Sequence[Message]) -> tuple[Message, ...]:
+    """Return every sentence once."""
+    return tuple({str(one): one for one in said}.values())

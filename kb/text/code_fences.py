@@ -1,0 +1,125 @@
+"""Which lines of a markdown text are code.
+
+Only fences decide about structure: whatever else indents or hides a line, a heading or marker in it still counts.
+Where every fence stands at the edge of the page a short scan says what CommonMark says; where fences stand in lists
+or quotes markdown-it-py does. HTML hides no fence; a line with a block marker, be it neutralised, ends a list or quote
+as a heading does.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kb.errors import BadRecord
+from kb.i18n import msg
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.line_ends import line_feeds, lines
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_NESTED = 100_000
+"""Characters of a text with fences in lists or quotes: such a text can take time that grows with its square."""
+
+_FENCE = regex(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
+_MARKER = regex(r"(?m)^( {0,3})(?:<|&lt;)!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->[ \t]*$")
+_CONTAINERS = " \t>-*+0123456789.)"
+
+
+class OpenFence(NamedTuple):
+    """A fence that the end of the text leaves open."""
+
+    marks: str
+    """The characters that close it."""
+    line: int
+    """The 0-based line on which it opens."""
+
+
+class Code(NamedTuple):
+    """The 0-based lines that stand in fences, and the fence left open at the end."""
+
+    lines: frozenset[int] | set[int]
+    left_open: OpenFence | None
+
+
+_NONE = Code(frozenset(), None)
+
+
+def fenced(text: str) -> Code:
+    """Return what of *text* is fenced code; raise BadRecord for fences in what is too large or too deep to tell."""
+    if "```" not in text and "~~~" not in text:
+        return _NONE
+    rows = lines(text)
+    return _nested(text, rows) if any(_may_be_nested(row) for row in rows) else _at_the_edge(rows)
+
+
+def code_lines(text: str) -> frozenset[int] | set[int]:
+    """Return the 0-based lines of *text* that stand in fenced code."""
+    return fenced(text).lines
+
+
+def indented_code_lines(text: str) -> set[int]:
+    """Return the 0-based lines of *text* that are code by their indentation alone."""
+    tokens = _parser().parse(text)
+    return {n for token in tokens if token.type == "code_block" and token.map for n in range(*token.map)}
+
+
+def _may_be_nested(row: str) -> bool:
+    """Tell whether *row* may open or close a fence inside a list or a quote."""
+    at = min((n for n in (row.find("```"), row.find("~~~")) if n >= 0), default=0)
+    return at > 0 and row[:at] != " " and not row[:at].strip(_CONTAINERS)
+
+
+def _at_the_edge(rows: list[str]) -> Code:
+    """Return the code among *rows*, no fence of which is nested."""
+    found: set[int] = set()
+    fence: OpenFence | None = None
+    for number, row in enumerate(rows):
+        match = _FENCE.match(row)
+        if fence:
+            found.add(number)
+            if match and match.group(1).startswith(fence.marks) and not match.group(2).strip(" \t"):
+                fence = None
+        elif match and not (match.group(1)[0] == "`" and "`" in match.group(2)):
+            found.add(number)
+            fence = OpenFence(match.group(1), number)
+    return Code(found, fence)
+
+
+def _nested(text: str, rows: list[str]) -> Code:
+    """Return the code of *text* as markdown-it-py sees it."""
+    parser = _parser()
+    if len(text) > MAX_NESTED:
+        raise BadRecord(
+            msg("the text has code fences in lists or quotes and is longer than {limit} characters", limit=MAX_NESTED)
+        )
+    tokens = parser.parse(_MARKER.sub(r"\1# -", line_feeds(text)))
+    if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
+        raise BadRecord(msg("lists or quotes are nested too deep to tell code from text"))
+    found: set[int] = set()
+    left_open: OpenFence | None = None
+    end = max((number for number, row in enumerate(rows, 1) if row.strip()), default=0)
+    for token in tokens:
+        if token.type == "fence" and token.map:
+            first, after = token.map
+            found.update(range(first, min(after, len(rows))))
+            ends_here = token.level == 0 and after >= end and not _closes(token, rows[first + 1 : after])
+            left_open = OpenFence(token.markup, first) if ends_here else None
+    return Code(found, left_open)
+
+
+def _closes(fence: Token, inside: list[str]) -> bool:
+    """Tell whether the last of the rows *inside* closes *fence*."""
+    match = _FENCE.match(inside[-1]) if inside else None
+    return bool(match and match.group(1).startswith(fence.markup) and not match.group(2).strip(" \t"))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").disable("html_block")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser

@@ -1,0 +1,106 @@
+"""What each page is made of, as a stamp: a page whose stamp is the same as when it was built need not be made again.
+
+A stamp covers whole records, not the fields a page shows of them: the page's own record, every record it may name,
+and where the lists it leads to begin. What holds for all pages, such as the settings, is the stamp of the whole.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from urllib.parse import unquote
+
+from kb.startup.hashes import sha256
+from kb.startup.lazy_regex import regex
+from kb.wiki.html import Html
+from kb.wiki.markup import reference
+from kb.wiki.wiki_model import Draft, Page, Wiki, folder_of_path
+
+_NAMED = regex(r"\[\[\s*([^\[\]|]{1,200})")
+_LINKED = regex(r"\]\(\s*<?([^)\s>#]+)|(?m:^ {0,3}\[[^\[\]]+\]:[ \t]*(\S+))")
+
+
+def stamp(*parts: object) -> str:
+    """Return a short text that differs where any of *parts* does."""
+    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def ready(page: Page) -> Draft:
+    """Return *page* as a draft: it had to be made to know what it is made of."""
+    return Draft(page.uri, stamp(page), lambda: page)
+
+
+class Stamps:
+    """The stamps of one wiki."""
+
+    def __init__(self, wiki: Wiki) -> None:
+        """Reckon none yet."""
+        self.wiki = wiki
+        self._rows: dict[int, Html] = {}
+
+    def row(self, place: int, make: Callable[[Wiki, int], Html]) -> Html:
+        """Return the row of the record at *place*, which is the same in every list: it is made once."""
+        if place not in self._rows:
+            self._rows[place] = make(self.wiki, place)
+        return self._rows[place]
+
+    @cached_property
+    def own(self) -> Sequence[str]:
+        """The stamp of every record by itself: its words, its page and its versions in git."""
+        shelf = self.wiki.library
+        return [
+            stamp(record, shelf.uris[place], [version.commit for version in self.wiki.versions(record)])
+            for place, record in enumerate(shelf.records)
+        ]
+
+    @cached_property
+    def pages(self) -> Sequence[str]:
+        """The stamp of every record's page."""
+        return [self._page(place) for place in range(len(self.wiki.library.records))]
+
+    def rows(self, places: Iterable[int]) -> str:
+        """Return the stamp of a list of the records at *places*."""
+        tags, wiki = self.wiki.tags.uris, self.wiki
+        return stamp([(self.own[place], [tags[tag] for tag in wiki.library.records[place].tags]) for place in places])
+
+    def _page(self, place: int) -> str:
+        wiki = self.wiki
+        record = wiki.library.records[place]
+        lists = [wiki.kinds[record.kind].uri, wiki.scopes[record.scope].uri]
+        lists += [wiki.tags.uris[tag] for tag in record.tags]
+        lists += [wiki.paths.uris[folder_of_path(path)] for path in record.impact]
+        sessions = [wiki.session_uri(source) for source in record.sources] if wiki.sessions else ()
+        around = [None if other is None else self.own[other] for other in self.around(place)]
+        said = [*wiki.library.cited_by.get(place, {}).values()]
+        return stamp(self.own[place], around, said, lists, sessions)
+
+    def around(self, place: int) -> Iterator[int | None]:
+        """Yield the places of the records that the page of the one at *place* may name; None for what is not there."""
+        shelf = self.wiki.library
+        record = shelf.records[place]
+        yield from self.wiki.similar[place]
+        yield from shelf.cited_by.get(place, ())
+        yield from self._cites.get(place, ())
+        yield from shelf.chain(place)
+        yield from shelf.superseded_by.get(place, ())
+        yield from shelf.amended_by.get(place, ())
+        for words in (*record.supersedes, *record.amends, *record.coexists_with):
+            yield shelf.find(reference(words), record.scope)
+        texts = [section.text for section in record.sections if "[[" in section.text or "](" in section.text]
+        texts += [record.user] if record.user else []
+        for text in texts:
+            yield from (shelf.named(words.strip(), record.scope) for words in _NAMED.findall(text))
+            yield from (self._file(record.path, a or b) for a, b in _LINKED.findall(text))
+
+    def _file(self, source: str, href: str) -> int | None:
+        aimed = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(href)))
+        return self.wiki.library.by_path.get(aimed)
+
+    @cached_property
+    def _cites(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for target, citing in self.wiki.library.cited_by.items():
+            for place in citing:
+                found.setdefault(place, []).append(target)
+        return found

@@ -1,0 +1,44 @@
+"""What the wiki leaves out: scopes, kinds and tags that the settings name, wherever they would show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from kb.records.kinds import kind_named
+from kb.records.model import GLOBAL, Record
+from kb.startup.namedtuple import NamedTuple
+from kb.text.segment import normalise
+
+
+class Hidden(NamedTuple):
+    """What is left out."""
+
+    scopes: frozenset[str]
+    kinds: frozenset[str]
+    tags: frozenset[str]
+
+    def has(self, scope: str, kind: str, tags: Iterable[str]) -> bool:
+        """Tell whether what holds in *scope*, is of *kind* and has *tags* is left out."""
+        return scope in self.scopes or kind in self.kinds or not self.tags.isdisjoint(map(normalise, tags))
+
+    def record(self, record: Record) -> bool:
+        """Tell whether *record* is left out."""
+        return self.has(record.scope, record.kind, record.tags)
+
+
+def hidden(words: Sequence[str]) -> Hidden:
+    """Return what *words* leave out: `#tag`, a kind, `global`, or a project with or without `project/`."""
+    tags = frozenset(normalise(word) for word in words if word.startswith("#"))
+    others = [word for word in words if not word.startswith("#")]
+    kinds = frozenset(kind.name for word in others if (kind := kind_named(word)))
+    scopes = (word if word == GLOBAL or word.startswith("project/") else f"project/{word}" for word in others)
+    return Hidden(frozenset(scopes), kinds, tags)
+
+
+def speaks_of(text: str, records: Collection[Record]) -> bool:
+    """Tell whether *text* gives away one of *records*: its title, its file or its uid."""
+    said = normalise(text) if records else ""
+    return any(
+        normalise(one.title) in said or (one.path and one.path in text) or (one.uid and one.uid in text)
+        for one in records
+    )

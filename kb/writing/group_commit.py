@@ -1,0 +1,273 @@
+"""Writers that meet: the one that holds the lock writes for those that wait.
+
+A writer that finds the lock taken lays its candidates, masked, into `.kb/queue/` and waits for the lock or for an
+answer, whichever comes first. The holder plans what it finds there as well, every call with a commit of its own, and
+the refs move once for all of them. Nothing rests on an answer: a request stays until it is answered, and a writer that
+gets the lock takes its own request back. So one whose holder has died is written by its writer, or by the next holder
+where the writer has died too.
+
+A request is a job (`landed`): its holder notes the commits, and drafts the answer, before the refs move. So whoever
+finds the request of a holder that died afterwards sends the answer and writes nothing, also on another branch; and a
+writer that waited in vain spools the request under the same name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from kb.errors import Busy, GitFailed, KbError
+from kb.files import remove, unwaited, write_whole
+from kb.git.repository import NOBODY, POLL, QUEUE
+from kb.i18n import msg
+from kb.records.candidate import as_json
+from kb.records.candidate import candidates as candidates_of
+from kb.records.model import Candidate, Similar, Verdict
+from kb.startup.json_bytes import json_bytes
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.writing.landed_jobs import has_landed
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge_base import KnowledgeBase
+
+_FOLDER = "queue"
+_REQUEST, _ANSWER, _DRAFT, _OWN = ".json", ".answer", ".draft", ".own"
+_MOST = 64
+"""Calls that are written at once; more would keep those waiting whose answer is ready."""
+_WHO = tuple(f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL", "DATE"))
+
+
+class Call(NamedTuple):
+    """What one caller wants to have written."""
+
+    candidates: Sequence[Candidate]
+    folder: str
+    masked: Sequence[Sequence[str]] = ()
+    """For each candidate the rules by which its caller has masked it already."""
+    by: Mapping[str, str] = NOBODY
+    decided: bool = False
+    """Whether a person has decided what the call takes out of force."""
+    path: str = ""
+    """The request in the queue; "" for the holder's own."""
+    job: str = ""
+    """The name that it has, or had, in the queue or the spool; "" for one that was in neither."""
+
+
+class Waiting:
+    """A writer's place in the queue."""
+
+    def __init__(self, kb: KnowledgeBase, call: Call, job: str = "") -> None:
+        """Stand beside the queue; the first look for an answer lays the request into it.
+
+        *job* is the name of the spooled job that the call is to land; without one it gets a name when it is laid there.
+        """
+        self._kb = kb
+        self.call = call
+        self.job = job
+        self._path = ""
+        self._has_asked = False
+
+    def answered_meanwhile(self) -> list[Verdict] | None:
+        """Wait while somebody else writes and return what they answer; None as soon as nobody holds the lock.
+
+        Raise Busy where nothing can be written now.
+        """
+        end = time.monotonic() + QUEUE
+        while self._kb.repository.is_locked():
+            if self.is_answered():
+                return self.answer()
+            if time.monotonic() > end:
+                told = self.last_answer()
+                if told is None:
+                    raise self._kb.repository.being_written()
+                return told
+            time.sleep(POLL)
+        return None
+
+    def is_answered(self) -> bool:
+        """Tell whether somebody has written what was asked for; the first time, ask for it.
+
+        Where the request cannot be laid down, on a full disk for one, the writer waits for the lock alone.
+        """
+        if not self._has_asked:
+            self._has_asked = True
+            with contextlib.suppress(OSError):
+                self._path = _ask(self._kb, self.call, self.job)
+                self.job = os.path.basename(self._path)
+        return self.was_answered()
+
+    def was_answered(self) -> bool:
+        """Tell whether somebody has written what was asked for, where it was asked for at all."""
+        return bool(self._path) and os.path.exists(self._path + _ANSWER)
+
+    def is_written(self) -> bool:
+        """Return whether somebody has written what was asked for, and send the answer where they died before they did.
+
+        Raise GitFailed where git cannot look.
+        """
+        return self.was_answered() or (bool(self._path) and _is_published(self._kb, self._path))
+
+    def answer(self) -> list[Verdict]:
+        """Return the verdicts on what was asked for; raise Busy where the holder could not write either."""
+        with open(self._path + _ANSWER, encoding="utf-8") as file:
+            value = json.load(file)
+        self.withdraw()
+        if "busy" in value:
+            raise Busy(msg("{problem}", problem=value["busy"]), hint=msg("{problem}", problem=value["hint"]))
+        return [
+            Verdict(**{**row, "reasons": tuple(row["reasons"]), "similar": tuple(Similar(**s) for s in row["similar"])})
+            for row in value["verdicts"]
+        ]
+
+    def last_answer(self) -> list[Verdict] | None:
+        """Return the verdicts on what was asked for, or take it back and return None; raise Busy as `answer` does.
+
+        Where git cannot look whether it was published, whoever lands it from the spool looks again.
+        """
+        with contextlib.suppress(GitFailed):
+            if self.is_written():
+                return self.answer()
+        self.withdraw()
+        return None
+
+    def withdraw(self) -> None:
+        """Take back what was asked for; to be called by the one who holds the lock, or has an answer."""
+        if self._path:
+            for ending in ("", _OWN, _ANSWER, _DRAFT):
+                remove(self._path + ending)
+
+
+def written_by_another(kb: KnowledgeBase, waiting: Waiting) -> list[Verdict] | None:
+    """Return the verdicts of the writer who holds the lock; None where nobody does, or others are to be written first.
+
+    So that one who has to wait anyway does so before most of kb is loaded.
+    """
+    if kb.state.spooled():
+        return None
+    try:
+        return waiting.answered_meanwhile()
+    except Busy as trouble:
+        from kb.writing.spool import spool
+
+        call = waiting.call
+        return spool(kb, call.candidates, call.folder, trouble, decided=call.decided, job=waiting.job)
+
+
+def _ask(kb: KnowledgeBase, call: Call, job: str) -> str:
+    """Lay *call* into the queue as *job* and return the file; what is laid there is masked."""
+    from kb.safety import redaction
+
+    masked = [redaction.redacted(candidate, kb.config.masking) for candidate in call.candidates]
+    value = {
+        "folder": call.folder,
+        "candidates": [as_json(candidate) for candidate, _ in masked],
+        "masked": [sorted({mask.rule for mask in marks}) for _, marks in masked],
+        "decided": call.decided,
+        "by": {name: kb.environment[name] for name in _WHO if name in kb.environment},
+    }
+    kb.state.made()
+    path = kb.state.path(_FOLDER, job or f"{time.time_ns():020d}-{os.getpid()}{_REQUEST}")
+    write_whole(path, json_bytes(kb.state.signed(value)))
+    return path
+
+
+def asked(kb: KnowledgeBase) -> Iterator[Call]:
+    """Yield the calls that wait, oldest first, also those that come meanwhile; to be called by the lock's holder."""
+    seen: set[str] = set()
+    while len(seen) < _MOST:
+        new = [path for path in _requests(kb) if path not in seen][: _MOST - len(seen)]
+        if not new:
+            return
+        for path in new:
+            seen.add(path)
+            if call := _read(kb, path):
+                yield call
+
+
+def _requests(kb: KnowledgeBase) -> list[str]:
+    folder = kb.state.path(_FOLDER)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            about = os.stat(path)
+            if not name.endswith(_REQUEST):
+                _sweep(path, about.st_mtime)
+            elif about.st_uid == os.getuid() and not os.path.exists(path + _ANSWER) and not _is_published(kb, path):
+                found.append(path)
+    return found
+
+
+def _is_published(kb: KnowledgeBase, path: str) -> bool:
+    """Return whether the request *path* was published, and make what its holder drafted the answer."""
+    if not os.path.exists(path + _DRAFT) or not has_landed(kb, os.path.basename(path)):
+        return False
+    with contextlib.suppress(FileNotFoundError):  # its writer has seen it, too
+        os.replace(path + _DRAFT, path + _ANSWER)
+    remove(path)
+    return True
+
+
+def _sweep(path: str, since: float) -> None:
+    """Take away an answer that nobody has fetched in time: its writer has died. A draft goes with its request."""
+    has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
+    if time.time() - since > 3 * QUEUE and not has_request:
+        remove(path)
+
+
+def _read(kb: KnowledgeBase, path: str) -> Call | None:
+    """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
+    try:
+        with open(path, encoding="utf-8", opener=unwaited) as file:
+            value: dict[str, Any] = kb.state.own(json.load(file)) or {}
+        by = {str(key): str(word) for key, word in value["by"].items() if key in _WHO}
+        wanted, decided = candidates_of(value["candidates"], path), value.get("decided") is True
+        return Call(wanted, str(value["folder"]), value["masked"], by, decided, path, os.path.basename(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, KbError):
+        leave_to_its_writer(path)
+        return None
+
+
+def leave_to_its_writer(path: str) -> None:
+    """Take the request *path* out of the queue unanswered: its writer goes on waiting for the lock."""
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(path, path + _OWN)
+
+
+def draft(call: Call, verdicts: Sequence[Verdict]) -> None:
+    """Lay down what *call* is to be answered once it is published, before it is."""
+    write_whole(call.path + _DRAFT, json_bytes(_told(verdicts)))
+
+
+def tell(call: Call, verdicts: Sequence[Verdict]) -> None:
+    """Answer *call*; where that fails, the draft is found."""
+    _answer(call.path, _told(verdicts))
+
+
+def _told(verdicts: Sequence[Verdict]) -> dict[str, object]:
+    rows = [{**verdict._asdict(), "similar": [one._asdict() for one in verdict.similar]} for verdict in verdicts]
+    return {"verdicts": rows}
+
+
+def tell_all_of(kb: KnowledgeBase, trouble: Busy) -> None:
+    """Answer all who wait that nothing can be written now, so that none of them waits for the same *trouble*."""
+    for path in _requests(kb):
+        _answer(path, {"busy": kb.words(trouble.message), "hint": kb.words(trouble.hint)})
+
+
+def _answer(path: str, value: object) -> None:
+    with contextlib.suppress(OSError):
+        write_whole(path + _ANSWER, json_bytes(value))
+        remove(path)
+        remove(path + _DRAFT)

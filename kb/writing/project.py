@@ -1,0 +1,148 @@
+"""Which project a folder belongs to. Two projects with the same base name never share a scope (SHI-07)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from kb.files import content
+from kb.git.git_dir import common_dir, enclosing, first_line
+from kb.git.git_process import run, scrubbed
+from kb.records.model import GLOBAL
+from kb.records.record_paths import PROJECT_FILE
+from kb.startup.hashes import sha256
+from kb.startup.lazy_regex import regex
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.segment import slugify
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+    from kb.writing.transaction import Writing
+
+
+_CLAIMS = "claims.json"
+"""Name → identity of the projects that have written here and have no mark yet."""
+_KNOWN = "projects.json"
+"""Folder and time of its git settings → scope: what has been found out before."""
+_SHORTEST_TOKEN = 16
+"""Characters below which the name of a folder is no token."""
+_PROTOCOL = regex(r"^[a-z+]+://")
+_USER = regex(r"^[^/]*@")
+
+
+def scope_for(kb: KnowledgeBase, folder: str) -> str:
+    """Return the scope for work in *folder*.
+
+    `$KB_PROJECT` names it outright. Work inside the knowledge base's own repository belongs to the project that
+    `kb.toml` names, or is global. Any other repository is known by its remote, or by its path where it has none.
+    """
+    if name := kb.environment.get("KB_PROJECT"):
+        return f"project/{slugify(name)}"
+    home, git_dir = _home(folder)
+    if home == kb.root or (git_dir and git_dir == kb.repository.common_dir):
+        return f"project/{slugify(kb.config.project)}" if kb.config.project else GLOBAL
+    known = kb.state.load(_KNOWN)
+    if isinstance(known, dict) and isinstance(scope := known.get(_key(home, git_dir)), str):
+        return scope
+    return f"project/{_name(kb, home, identity(kb, home, git_dir))}"
+
+
+def claimed(kb: KnowledgeBase, folder: str) -> str:
+    """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
+    scope = scope_for(kb, folder)
+    if not _is_found_out(kb, folder, scope):
+        return scope
+    home, git_dir = _home(folder)
+    known = kb.state.load(_KNOWN)
+    known = known if isinstance(known, dict) else {}
+    if known.get(_key(home, git_dir)) != scope:
+        claims = _claims(kb) | {scope.removeprefix("project/"): identity(kb, home, git_dir)}
+        kb.state.save(claims, _CLAIMS)
+        kb.state.save(known | {_key(home, git_dir): scope}, _KNOWN)
+    return scope
+
+
+def mark(writing: Writing, scope: str) -> None:
+    """Plan the file that says whose the project of *scope* is, where that is not said yet."""
+    kb = writing.kb
+    if scope == GLOBAL:
+        return
+    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{PROJECT_FILE}"
+    owners = owners_in(content(os.path.join(kb.root, path)))
+    own = [_claims(kb)[name]] if (name := scope.removeprefix("project/")) in _claims(kb) else []
+    if path not in writing.changes and (owners is None or (own and not owners)):
+        before = writing.text_of(path)
+        if not owners_in(before):
+            writing.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
+
+
+def identity(kb: KnowledgeBase, home: str, git_dir: str) -> str:
+    """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
+    output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrubbed(kb.environment))
+    url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
+    if url and not url.startswith(("/", ".", "file:")):
+        plain = _USER.sub("", _PROTOCOL.sub("", url))
+        return plain.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()
+    return "path:" + sha256(os.fsencode(git_dir or home)).hexdigest()[:12]
+
+
+def _home(folder: str) -> tuple[str, str]:
+    """Return the top folder of the project around *folder* and its git directory; worktrees belong to the main one."""
+    place = os.path.realpath(folder or os.getcwd())
+    found = enclosing(place)
+    if found is None:
+        return place, ""
+    shared = os.path.realpath(common_dir(found[1]))
+    return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
+
+
+def _is_found_out(kb: KnowledgeBase, folder: str, scope: str) -> bool:
+    """Tell whether *scope* follows from the folder and not from what somebody has set."""
+    home, git_dir = _home(folder)
+    own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
+    return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")
+
+
+def _name(kb: KnowledgeBase, home: str, own: str) -> str:
+    base = slugify(_without_secrets(kb, os.path.basename(home)))
+    mark = sha256(own.encode()).hexdigest()
+    names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
+    return next((name for name in names if not (owners := list(_owners(kb, name))) or own in owners), names[-1])
+
+
+def _without_secrets(kb: KnowledgeBase, name: str) -> str:
+    """Return *name*, that of a folder, masked: it becomes that of a scope, and so stands in git."""
+    if len(name) < _SHORTEST_TOKEN:
+        return name
+    from kb.safety.redaction import redact
+
+    return redact(name, kb.config.masking)[0]
+
+
+def _owners(kb: KnowledgeBase, name: str) -> Iterator[str]:
+    """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
+    yield from owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE))) or ()
+    if claim := _claims(kb).get(name):
+        yield claim
+
+
+def _claims(kb: KnowledgeBase) -> dict[str, str]:
+    found = kb.state.load(_CLAIMS)
+    return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
+
+
+def owners_in(data: bytes | None) -> list[str] | None:
+    """Return whom a mark names; None where there is none that can be read."""
+    try:
+        return [str(owner) for owner in json.loads(data or b"")["identity"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _key(home: str, git_dir: str) -> str:
+    try:
+        stamp = str(os.stat(os.path.join(git_dir, "config")).st_mtime_ns) if git_dir else ""
+    except OSError:
+        stamp = first_line(os.path.join(git_dir, "HEAD"))
+    return f"{home}@{stamp}"

@@ -1,0 +1,382 @@
+"""Reviews: a contradiction is a branch on which it is accepted already; merging accepts it, deleting rejects it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kb.errors import BadRecord, NeedsPerson, UnknownId
+from kb.git.repository import Move, message
+from kb.i18n import Message, msg
+from kb.merge.merge_record import merged
+from kb.records import record_file
+from kb.records.front_matter import decode, edit_front
+from kb.records.kinds import section_labels
+from kb.records.model import GLOBAL, Candidate, Record, Similar, Status, Verdict
+from kb.records.record_paths import REJECTED, REVIEWS
+from kb.similarity import merge_candidate
+from kb.similarity.contradictions import contradiction
+from kb.similarity.duplicates import similarity, titles_agree
+from kb.similarity.verdict import missing_sections
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import slugify
+from kb.writing.inbox import hold_uncommitted
+from kb.writing.transaction import rendered
+
+if TYPE_CHECKING:
+    from kb.knowledge_base import KnowledgeBase
+    from kb.writing.transaction import Writing
+
+_STEM = REVIEWS.removeprefix("refs/heads/")
+ALIKE = 0.5
+"""Title similarity (0.0–1.0) over which two sides of one contradiction that do not contradict each other are one."""
+
+
+class Review(NamedTuple):
+    """An open review."""
+
+    branch: str
+    """Without `refs/heads/`."""
+    tip: str
+    path: str
+    """The file of the new record, or of the record that is to be changed."""
+    since: str
+    """ISO time at which it was opened."""
+    record: Record
+    """The new side."""
+    against: tuple[str, ...]
+    """The ids of the other side, in the new record's scope."""
+    host: str
+    session: str
+    standing: str = ""
+    """What keeps it from being accepted, for people; "" for nothing, or where nobody has looked."""
+
+
+class Sides(NamedTuple):
+    """A review with what both sides say."""
+
+    review: Review
+    old: tuple[Record, ...]
+    diff: str
+    reasons: str
+
+
+class Plan:
+    """A commit on a review branch, built once the tip of the branch below it is known."""
+
+    def __init__(self, branch: str, tip: str, path: str, record: Record, against: Sequence[str], since: str) -> None:
+        """Plan a commit on *branch*; *tip* "" makes the branch, on what the checked-out one is about to become."""
+        self.branch = branch
+        self.tip = tip
+        self.path = path
+        self.record = record
+        self.against = tuple(against)
+        self.since = since
+        self.changes: dict[str, bytes] = {}
+        self.words = ""
+
+    def built(self, kb: KnowledgeBase, base: str) -> Move:
+        """Build the commit and return the move that publishes it."""
+        with kb.state.stage() as stage:
+            commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage)
+        return Move(f"refs/heads/{self.branch}", commit, self.tip)
+
+    def text(self, kb: KnowledgeBase) -> bytes:
+        """Return the file of the record as the branch will have it."""
+        return self.changes.get(self.path) or (kb.repository.blob(self.tip, self.path) if self.tip else None) or b""
+
+    def say(self, kb: KnowledgeBase, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
+        """Word the commit."""
+        trailers = {
+            "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
+            "Kb-Path": self.path, "Kb-Against": ",".join(self.against), "Kb-Since": self.since,
+        }  # fmt: skip
+        self.words = message(subject, "\n".join(kb.words(reason) for reason in reasons), trailers)
+
+
+# -- opening --------------------------------------------------------------------------------------
+
+
+def propose(
+    writing: Writing, candidate: Candidate, olds: Sequence[Record], amended: Sequence[Record],
+    reasons: Sequence[Message], alike: Sequence[Similar],
+) -> Verdict:  # fmt: skip
+    """Open a review of *candidate* against the records *olds*, or add to the one that already says the same.
+
+    On its branch it is accepted, *olds* are superseded, and those it replaces in part stay.
+    """
+    kb = writing.kb
+    against = [*olds, *(record for record in amended if record not in olds)]
+    if refs := [name for old in against for name in rejected(kb, candidate, old)]:
+        why = msg("a person has rejected this before, see {ref}", ref=refs[0])
+        remedy = msg("talk to them; then: kb edit {id}", id=against[0].scoped_id)
+        return writing.refused(candidate, [why, *reasons], remedy)._replace(similar=tuple(alike))
+    for plan in _plans(writing):
+        if plan.record.scope == candidate.scope and any(
+            old.id in plan.against and _says_the_same(candidate, plan.record) for old in against
+        ):
+            return _heard_again(writing, plan, candidate, reasons, alike)
+    before = {old.path: writing.text_of(old.path) for old in olds}
+    if uncommitted := [path for path, data in before.items() if data is None]:
+        return hold_uncommitted(writing, candidate, uncommitted[0], reasons, alike)
+    record = writing.new_record(candidate)
+    if lacking := missing_sections(record):
+        reasons = [*reasons, msg("not given: {sections}", sections=section_labels(lacking, kb.config.language))]
+        if kb.config.missing == "refuse":
+            return writing.refused(candidate, reasons, msg("add what is missing"))
+    record = record._replace(
+        status=Status.ACCEPTED, supersedes=tuple(dict.fromkeys((*record.supersedes, *(old.id for old in olds))))
+    )
+    names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
+    plan = Plan(_free_branch(writing, record), "", record.path, record, names, "")
+    plan.changes[record.path] = rendered(record, kb.config.language)
+    for path, data in before.items():
+        text = decode(data or b"", path)
+        plan.changes[path] = edit_front(text, {"status": str(Status.SUPERSEDED)}).encode()
+    kb.index.reserve(record.scope, record.id)
+    ids = "".join(f"[{old.id}]" for old in against)
+    plan.say(kb, f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}", reasons, candidate)
+    writing.reviews.append(plan)
+    named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
+    return _opened(writing, plan, [*named, *reasons], alike)
+
+
+def propose_changes(writing: Writing, record: Record, name: str, subject: str, reasons: Sequence[Message]) -> Verdict:
+    """Put all that *writing* has planned on the review branch *name* instead, for a person to decide; main stays.
+
+    *record* is the one that is decided on, as it will be.
+    """
+    kb = writing.kb
+    stem = _STEM + name
+    if refs := [r.branch for r in reviews(kb, REJECTED) if _numbered_name(REJECTED + name, r.branch)]:
+        raise NeedsPerson(msg("a person has rejected this before, see {ref}", ref=refs[0]))
+    changes = {path: now for path, (_, now) in writing.changes.items()}
+    writing.take_back()
+    for known in _plans(writing):
+        if known.branch == stem:
+            return _opened(writing, known, reasons, ())
+    plan = Plan(_free_name(writing, stem), "", record.path, record, (record.id,), "")
+    plan.changes.update(changes)
+    plan.say(kb, subject, reasons, Candidate(record.kind, record.title))
+    writing.reviews.append(plan)
+    return _opened(writing, plan, reasons, ())
+
+
+def propose_text(
+    writing: Writing, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
+) -> Verdict:
+    """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
+    kb = writing.kb
+    for review in reviews(kb, REJECTED):
+        if review.path == record.path and kb.repository.blob(review.tip, review.path) == text:
+            why = msg("a person has rejected this before, see {ref}", ref=review.branch)
+            remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
+            return writing.refused(candidate, [why, *reasons], remedy)
+    stem = f"kb/review/{record.id}-update"
+    if record.scope != "global":
+        stem += "-" + slugify(record.scope.removeprefix("project/"))
+    plan, text = _plan_for_text(writing, stem, record, text, candidate)
+    if plan.text(kb) != text:
+        plan.changes[record.path] = text
+        plan.say(kb, f"Update [{record.id}] {record.title}", reasons, candidate)
+        if plan not in writing.reviews:
+            writing.reviews.append(plan)
+    return _opened(writing, plan, reasons, ())
+
+
+def _plan_for_text(
+    writing: Writing, stem: str, record: Record, text: bytes, candidate: Candidate
+) -> tuple[Plan, bytes]:
+    """Return the review that takes *text*, and what it then has: with what it has now, where the two can be merged.
+
+    Where they cannot, the same session replaces what it has proposed; another one's gets a review of its own.
+    """
+    base = writing.text_of(record.path) or b""
+    for plan in _plans(writing):
+        if plan.path != record.path or not _numbered_name(stem, plan.branch):
+            continue
+        both = merged(base, plan.text(writing.kb), text, path=record.path)
+        if not both.conflicts:
+            return plan, both.data
+        if candidate.session and plan.tip and _sessions_on(writing, plan.tip) == {candidate.session}:
+            return plan, text
+    return Plan(_free_name(writing, stem), "", record.path, record, (record.id,), ""), text
+
+
+def _sessions_on(writing: Writing, tip: str) -> set[str]:
+    """Return the sessions that have written on the review whose last commit is *tip*; "" for whoever names none."""
+    form = "%x01%(trailers:key=Kb-Session,valueonly,separator=%x2C)"
+    out = writing.kb.repository.git("log", f"--format={form}", tip, f"^{writing.head.oid}")
+    return {row.strip() for row in out.decode("utf-8", "replace").split("\x01")[1:]}
+
+
+def _numbered_name(stem: str, branch: str) -> bool:
+    """Return whether *branch* is *stem*, or *stem* with a number."""
+    rest = branch.removeprefix(stem)
+    return branch.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
+
+
+def _heard_again(
+    writing: Writing, plan: Plan, candidate: Candidate, reasons: Sequence[Message], alike: Sequence[Similar]
+) -> Verdict:
+    kb = writing.kb
+    step = merge_candidate.merging(candidate, plan.record, day=kb.today(), language=kb.config.language)
+    if step.verdict != "unchanged":
+        text = merge_candidate.apply(decode(plan.text(kb), plan.path), step, kb.config.language)
+        plan.changes[plan.path] = text.encode()
+        plan.record = record_file.read(text.encode(), plan.path)
+        if plan not in writing.reviews:
+            plan.say(kb, f"Hear again [{plan.record.id}] {plan.record.title}", reasons, candidate)
+            writing.reviews.append(plan)
+    return _opened(writing, plan, reasons, alike)
+
+
+def _opened(writing: Writing, plan: Plan, reasons: Sequence[Message], alike: Sequence[Similar]) -> Verdict:
+    """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
+    is_new = writing.text_of(plan.path) is None
+    name = plan.record.scoped_id if is_new else plan.branch.removeprefix(_STEM)
+    remedy = msg("decide it: kb review show {id}", id=name)
+    return writing.verdict("conflict", plan.record, reasons, alike, remedy, plan.branch)
+
+
+def _plans(writing: Writing) -> Iterator[Plan]:
+    """Yield what this call has planned, then a plan for every other open review."""
+    yield from writing.reviews
+    known = {plan.branch for plan in writing.reviews}
+    for review in reviews(writing.kb):
+        if review.branch not in known:
+            yield Plan(review.branch, review.tip, review.path, review.record, review.against, review.since)
+
+
+def _free_branch(writing: Writing, record: Record) -> str:
+    return _free_name(writing, f"kb/review/{record.id}-{slugify(record.title)}")
+
+
+def _free_name(writing: Writing, stem: str) -> str:
+    """Return *stem*, or the first name made of it and a number, that no branch has."""
+    branch = stem
+    planned = {plan.branch for plan in writing.reviews}
+    number = 1
+    while branch in planned or writing.kb.repository.ref(f"refs/heads/{branch}"):
+        number += 1
+        branch = f"{stem}-{number}"
+    return branch
+
+
+def _says_the_same(candidate: Candidate, record: Record) -> bool:
+    is_alike = similarity(candidate.title, record.title) > ALIKE and titles_agree(candidate.title, record.title)
+    return is_alike and contradiction(candidate, record) is None
+
+
+def rejected(kb: KnowledgeBase, candidate: Candidate, old: Record) -> list[str]:
+    """Return the refs under which a person has rejected what *candidate* says against *old*."""
+    return [
+        review.branch
+        for review in reviews(kb, REJECTED)
+        if old.id in review.against
+        and review.record.scope == candidate.scope
+        and _says_the_same(candidate, review.record)
+    ]
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+def reviews(kb: KnowledgeBase, under: str = REVIEWS) -> list[Review]:
+    """Return the open reviews, oldest first; with *under* REJECTED the rejected ones, each named by its full ref."""
+    form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
+    head = kb.repository.head()
+    elsewhere = under == REVIEWS and head.oid and not head.ref.startswith(REVIEWS)
+    open_only = ["--no-merged=HEAD"] if elsewhere else []  # merged is accepted
+    listed = kb.repository.git("for-each-ref", f"--format={form}", *open_only, under.rstrip("/"))
+    text = listed.decode("utf-8", "replace")
+    rows = [row.lstrip("\n").split("\0") for row in text.split("\0\1")[:-1]]
+    told = [_trailers(kb, tip, words) for _, tip, _, words in rows]
+    files = kb.repository.blobs([(row[1], words.get("Kb-Path", "")) for row, words in zip(rows, told, strict=True)])
+    prefix = "refs/heads/" if under == REVIEWS else ""
+    found = [
+        _review(row[0].removeprefix(prefix), row[1], row[2], words, data)
+        for row, words, data in zip(rows, told, files, strict=True)
+        if "Kb-Path" in words
+    ]
+    return sorted(found, key=lambda review: (review.since, review.branch))
+
+
+def age(review: Review, today: str) -> Message:
+    """Say in words how long *review* has been open on the ISO day *today*; what came from a fast clock came today."""
+    from datetime import date, datetime
+
+    try:
+        opened = datetime.fromisoformat(review.since).astimezone().date()
+    except (ValueError, OverflowError):
+        return msg("{name}", name=review.since)
+    days = (date.fromisoformat(today) - opened).days
+    return msg("today") if days < 1 else msg("1 day") if days == 1 else msg("{n} days", n=days)
+
+
+def _trailers(kb: KnowledgeBase, tip: str, words: str) -> dict[str, str]:
+    """Return the trailers in *words*, or, where a person has committed on the branch, of the last commit of kb's."""
+    if "Kb-Path: " not in words:
+        found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
+        words = found.decode("utf-8", "replace")
+    return dict(line.split(": ", 1) for line in words.splitlines() if ": " in line)
+
+
+def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes | None) -> Review:
+    path = told["Kb-Path"]
+    try:
+        record = record_file.read(data or b"", path)
+    except BadRecord as error:
+        stem = path.rpartition("/")[2].partition("-")[0]
+        record = Record(stem, "", str(error), uid=told.get("Kb-Uid", ""), path=path)
+    against = tuple(word for word in told.get("Kb-Against", "").split(",") if word)
+    return Review(
+        name,
+        tip,
+        path,
+        told.get("Kb-Since", time),
+        record,
+        against,
+        told.get("Kb-Host", ""),
+        told.get("Kb-Session", ""),
+    )
+
+
+def one_review(kb: KnowledgeBase, name: str) -> Review:
+    """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId.
+
+    An id means what it means of records: the caller's scope, then the global one; `shop:D001` names another.
+    """
+    plain = name.strip("[]")
+    found = reviews(kb)
+    named = [r for r in found if plain in (r.branch, r.branch.removeprefix(_STEM), r.record.uid)]
+    named = named or _with_id(found, plain, kb.here)
+    if len(named) != 1:
+        words = msg("{id} names several reviews", id=name) if named else msg("there is no open review {id}", id=name)
+        raise UnknownId(words, hint=msg("see: kb review"))
+    return named[0]
+
+
+def _with_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
+    """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("": of any scope)."""
+    project, _, record_id = name.rpartition(":")
+    named = [review for review in found if review.record.id == record_id]
+    scopes = (GLOBAL if project == GLOBAL else f"project/{project}",) if project else (reader, GLOBAL)
+    seen = ([review for review in named if review.record.scope == scope] for scope in scopes)
+    return next(filter(None, seen), [] if project or reader else named)
+
+
+def sides(kb: KnowledgeBase, name: str) -> Sides:
+    """Return both sides of the review *name*, its diff and the reasons its commit gives."""
+    review = one_review(kb, name)
+    named = [record for record_id in review.against for record in kb.fresh().named(record_id)]
+    old = tuple(record for record in named if record.scope == review.record.scope)
+    diff = kb.repository.git(
+        "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"HEAD...{review.tip}"
+    )
+    return Sides(review, old, diff.decode("utf-8", "replace"), reasons(kb, review))
+
+
+def reasons(kb: KnowledgeBase, review: Review) -> str:
+    """Return what the last commit of kb's on the branch says."""
+    words = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
+    return words.decode("utf-8", "replace").strip()
