@@ -20,9 +20,9 @@ from kb.errors import KbError
 from kb.importers.adr import Imported, read_adr
 from kb.importers.adr_fields import read_status
 from kb.importers.adr_set import Resolution, resolve
+from kb.knowledge_base import make
 from kb.records.front_matter import body_start, decode
 from kb.records.record_file import read, render
-from kb.writing.init_base import make
 
 
 def main() -> int:

@@ -6,12 +6,12 @@ import random
 import subprocess
 from pathlib import Path
 
+from kb.knowledge_base import make
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, Record, Section
 from kb.records.record_file import render
 from kb.records.record_paths import folder_of, ulid
 from kb.text.segment import slugify
-from kb.writing.init_base import make
 
 NOUNS = [
     "order service",

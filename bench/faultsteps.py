@@ -24,10 +24,9 @@ from bench.faultpoint import ALWAYS, ERRORS, KILL, ORPHAN, Ended, run
 from kb import doctor
 from kb.errors import KbError
 from kb.index import connection
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.record_file import read
 from kb.state.state_folder import State
-from kb.writing.init_base import make
 
 _UID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)

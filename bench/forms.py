@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 
 from kb.capture.form_choice import form_of
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.sessions import render_forms
 from kb.sessions.forms import FORMS
 from kb.text.segment import count
-from kb.writing.init_base import make
 
 SECONDS = 2.0
 

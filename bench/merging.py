@@ -36,13 +36,13 @@ from kb.git import driver_setup
 from kb.git.repository import Repository
 from kb.importers.adr import read_adr
 from kb.importers.adr_set import resolve
+from kb.knowledge_base import make
 from kb.records.front_matter import decode, edit_front, front
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
 from kb.records.record_file import append_to_section, blocks, edit_section, headings, read, render
 from kb.records.record_paths import folder_of, ulid
 from kb.text.segment import slugify
-from kb.writing.init_base import make
 
 METHODS = {"lines": "merge", "union": "merge=union", "driver": "merge=kb"}
 """How records are merged → what `.git/info/attributes` says of them."""

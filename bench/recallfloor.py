@@ -15,9 +15,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 from bench import recallsets
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Record, Section
-from kb.writing.init_base import make
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MUST_BE_TOLD, MUST_BE_SILENT = 90.0, 95.0

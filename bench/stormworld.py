@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.faultcases import decision, git
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate
-from kb.writing.init_base import make
 
 _ABOUT = "[user]\n name=A Person\n email=person@example.com\n[init]\n defaultBranch=main\n[gc]\n autoDetach=false\n"
 _ATTRIBUTES = "*.md text=auto eol=crlf\ncontent/**/*.md ident\n*.txt text eol=crlf\n"

@@ -26,8 +26,7 @@ from bench.storm import bad_refs, texts_of
 from bench.stormworld import environment
 from bench.writers import said
 from kb.errors import NeedsPerson
-from kb.knowledge_base import KnowledgeBase
-from kb.writing.init_base import make
+from kb.knowledge_base import KnowledgeBase, make
 
 _BIN = Path(sys.executable).parent
 _MARK = "<!-- USER_BLOCK_START -->\n"

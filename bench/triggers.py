@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.capture.proposal_cues import moment
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate
 from kb.startup.hashes import sha256
-from kb.writing.init_base import make
 
 HERE = Path(__file__).parent
 STORED: dict[str, list[tuple[str, str, str]]] = {

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from docs import messages
-from kb.cli import ALIASES, COMMANDS
+from kb.cli.command_table import ALIASES, COMMANDS
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import SCHEMA
 from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS

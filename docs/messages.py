@@ -20,7 +20,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 import kb
-from kb.cli import COMMANDS
+from kb.cli.command_table import COMMANDS
 from kb.cli.translated import paragraphs
 from kb.config import HELP
 from kb.records.kinds import KINDS, SECTIONS

@@ -16,9 +16,8 @@ from kb.startup.namedtuple import TYPE_CHECKING
 if TYPE_CHECKING:
     from kb.errors import KbError
     from kb.index.schema import Filter
-    from kb.knowledge_base import KnowledgeBase
+    from kb.knowledge_base import KnowledgeBase, make
     from kb.records.model import Candidate, Record, Verdict
-    from kb.writing.init_base import make
 
 __version__ = "0.1.0"
 __all__ = ["Candidate", "Filter", "KbError", "KnowledgeBase", "Record", "Verdict", "make"]
@@ -30,7 +29,7 @@ _HOMES = {
     "KnowledgeBase": "knowledge_base",
     "Record": "records.model",
     "Verdict": "records.model",
-    "make": "writing.init_base",
+    "make": "knowledge_base",
 }
 
 

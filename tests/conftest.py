@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from kb.knowledge_base import KnowledgeBase
-from kb.writing.init_base import make
+from kb.knowledge_base import KnowledgeBase, make
 
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("random", deadline=None, max_examples=400)

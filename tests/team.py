@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import Clock, git
 
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate
-from kb.writing.init_base import make
 
 _WORDS = (
     "alpha bravo cobalt delta ember falcon garnet harbor indigo jasper kernel lumen marble nickel onyx pepper "

@@ -11,7 +11,7 @@ from command_line import run
 from conftest import git
 
 import kb.cli
-from kb.cli import ALIASES, COMMANDS
+from kb.cli.command_table import ALIASES, COMMANDS
 from kb.cli.group import command as top
 
 DECISION = (

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from docs import generate, messages
-from kb.cli import ALIASES, COMMANDS
+from kb.cli.command_table import ALIASES, COMMANDS
 from kb.cli.group import command as top
 from kb.config import HELP, Config
-from kb.hooks import EVENTS
+from kb.hooks.host_table import EVENTS
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent

@@ -13,9 +13,8 @@ from conftest import Clock, git
 
 from kb.errors import GitFailed, KbError, NeedsPerson
 from kb.git.repository import Repository
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
-from kb.writing.init_base import make
 from kb.writing.pipeline import Deciding
 
 RECORD = "content/anchors/global/D001-keep-gateway-deadlines-simple.md"

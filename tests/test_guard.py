@@ -21,12 +21,11 @@ from kb.guard.decide import Seen, ruled
 from kb.guard.response import ASK, DENY, WARN, Decision
 from kb.guard.risk import HIGH, LOW, Risk, covers, level
 from kb.guard.risk_settings import settings_at
-from kb.hooks import EVENTS
 from kb.hooks.fast_path import says_nothing
-from kb.knowledge_base import KnowledgeBase
+from kb.hooks.host_table import EVENTS
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
 from kb.state.session_log import Log
-from kb.writing.init_base import make
 
 PATTERNS = "memory-bank/details/patterns.md"
 INDEX = "memory-bank/MEMORY.md"

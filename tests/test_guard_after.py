@@ -16,9 +16,8 @@ from kb.guard import set_aside
 from kb.guard.response import Decision
 from kb.hooks.events import answered
 from kb.hooks.fast_path import says_nothing
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.state import record_stamps
-from kb.writing.init_base import make
 
 WORDS = "PostgreSQL keeps the orders."
 

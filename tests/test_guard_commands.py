@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bench.guard import World, commands, counted
-from kb.hooks import EVENTS
 from kb.hooks.events import answered
 from kb.hooks.fast_path import says_nothing
+from kb.hooks.host_table import EVENTS
 
 
 @pytest.fixture(scope="module")

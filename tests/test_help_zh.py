@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from command_line import run
 
-from kb.cli import COMMANDS
+from kb.cli.command_table import COMMANDS
 from kb.i18n import load_translations
 
 

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import EVENTS, claude, install, json_edit, settings_file
+from kb.hooks import claude, install, json_edit, settings_file
+from kb.hooks.host_table import EVENTS
 
 PROGRAM = "/opt/my tools/bin/kb-hook"
 

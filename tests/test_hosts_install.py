@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from kb.cli.hooks import command
 from kb.errors import BadInput, UnknownId
-from kb.hooks import EVENTS, claude, gemini, install, json_edit, orchestrator, plugin, settings_file
+from kb.hooks import claude, gemini, install, json_edit, orchestrator, plugin, settings_file
+from kb.hooks.host_table import EVENTS
 
 HOSTS = ("codex", "gemini", "copilot", "cursor")
 PROGRAM = "/opt/my tools/kb-hook"

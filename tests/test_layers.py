@@ -16,7 +16,7 @@ VALUES = ["text", "records", "templates", "safety", "similarity"]
 PLACES = ["git", "state", "index", "merge"]
 FEATURES = ["search", "writing", "sessions", "context", "capture", "guard", "checks", "sync", "history", "importers"]
 DOORS = ["hooks", "mcp", "wiki", "doctor", "api", "cli"]
-FLOORS = [*PLATFORM, *VALUES, *PLACES, *FEATURES, "knowledge_base", *DOORS]
+FLOORS = [*PLATFORM, *VALUES, *PLACES, "workspace", *FEATURES, "knowledge_base", *DOORS]
 """Every room and module of the top, from the ground up: each imports from those before it, and no others."""
 MAY_START = {("doctor", "hooks")}
 """Doors do not import each other; but a command starts a door, and the doctor looks at the hooks."""
@@ -49,18 +49,18 @@ IMPURE = {
     "merge": "id_collisions merge_commits rebase",
     "search": "answer embedding semantic",
     "writing": (
-        "bulk_import concurrent_git edit edit_drafts fast_forward group_commit id_allocator inbox init_base keywords "
-        "landed_jobs merge_typed pipeline plain_files privacy project publish recommit reviews spool spool_attempts "
-        "transaction unreadable"
+        "bulk_import concurrent_git edit edit_drafts fast_forward group_commit inbox init_base keywords "
+        "landed_jobs merge_typed pipeline plain_files privacy project_mark publish recommit reviews spool "
+        "spool_attempts transaction unreadable"
     ),
     "sessions": (
         "active_sessions live_pruning prune_transcript render_forms retention session_archive subagents "
-        "transcript_files unread_records usage_alerts"
+        "transcript_files unread_records"
     ),
     "context": "build_context build_pack build_routes disclose give_hints memory_md",
     "capture": (
         "compress consent declined flush_spool form_choice prompt_commands proposals refusals save_session "
-        "session_candidates turns"
+        "session_candidates submit turns usage_alerts"
     ),
     "guard": (
         "agent_commits call_targets decide machine_blocks outside_changes risk_settings set_aside subagent_tasks"
@@ -127,7 +127,7 @@ def test_imports_run_downwards_only() -> None:
             continue
         for one in imports(path):
             there = floor(one.module)
-            is_value = one.is_typing and one.module == "kb.knowledge_base.KnowledgeBase"
+            is_value = one.is_typing and one.module == "kb.workspace.Workspace"
             if there and FLOORS.index(there) > FLOORS.index(here) and not is_value:
                 wrong.append(f"{path.relative_to(ROOT)} imports {one.module}")
     assert wrong == []
@@ -184,14 +184,14 @@ def test_a_pure_module_asks_nothing_of_the_machine(room: str) -> None:
 
 
 def is_impure(path: Path) -> bool:
-    """Return whether a module touches the machine, or takes a knowledge base, which does."""
+    """Return whether a module touches the machine, or takes a workspace, which does."""
     found = imports(path)
     calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
     named = {call.id for call in calls if isinstance(call, ast.Name)}
     return bool(
         {one.module.partition(".")[0] for one in found} & MACHINE
         or {"open", "input", "print"} & named
-        or any(one.module == "kb.knowledge_base.KnowledgeBase" for one in found)
+        or any(one.module == "kb.workspace.Workspace" for one in found)
     )
 
 

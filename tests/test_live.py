@@ -12,8 +12,9 @@ from sessions import Session
 from timing import within
 
 from kb.guard.response import Decision
-from kb.hooks import EVENTS, claude
+from kb.hooks import claude
 from kb.hooks.fast_path import lines_in, says_nothing
+from kb.hooks.host_table import EVENTS
 
 HOOK = "from kb.hooks import main; main()"
 

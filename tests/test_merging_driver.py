@@ -12,11 +12,12 @@ from conftest import git
 
 from kb.git import driver_setup
 from kb.git.repository import Repository
+from kb.knowledge_base import make
 from kb.records.blocks import append_to_section
 from kb.records.front_matter import edit_front, front
 from kb.records.model import Record, Section
 from kb.records.record_file import read, render
-from kb.writing.init_base import ATTRIBUTES, make
+from kb.writing.init_base import ATTRIBUTES
 
 KB = str(Path(sys.executable).parent / "kb")
 RECORD = Record(

@@ -17,9 +17,8 @@ from jsonschema import Draft202012Validator
 from kb.context.claims import Tree, answers, claims
 from kb.context.pack import SCHEMA, Pack, problems, quotes
 from kb.context.readable_files import readable
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Record, Section
-from kb.writing.init_base import make
 
 BODY = (
     "The service listens on port 8000. `src/auth/session.py` holds `refresh_token()`; `issue_token()` stays in "

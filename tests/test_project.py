@@ -8,8 +8,7 @@ import pytest
 from clones import SMALL, child, committed, decision, one
 from conftest import Clock, git
 
-from kb.knowledge_base import KnowledgeBase
-from kb.writing.init_base import make
+from kb.knowledge_base import KnowledgeBase, make
 
 
 def clone(place: Path, remote: str = "") -> str:

@@ -210,7 +210,7 @@ def test_a_status_that_moved_on_is_merged_by_its_table(kb: KnowledgeBase) -> Non
 
 
 def test_a_review_that_touches_other_files_is_left_to_git(tmp_path: Path, root: Path, clock: Clock) -> None:
-    from kb.writing.init_base import make
+    from kb.knowledge_base import make
 
     code = tmp_path / "code"
     git(tmp_path, "init", "-q", "-b", "main", str(code))

@@ -14,7 +14,7 @@ from command_line import run
 from conftest import git
 
 import kb
-from kb.hooks import EVENTS
+from kb.hooks.host_table import EVENTS
 from kb.knowledge_base import KnowledgeBase
 
 ROOT = Path(kb.__file__).parent

@@ -28,7 +28,7 @@ import command_line
 import pytest
 from command_line import Ran
 
-from kb.writing.init_base import make
+from kb.knowledge_base import make
 
 STORIES = sorted((Path(__file__).parent / "stories").glob("*.story"))
 APPROVE = bool(os.environ.get("KB_APPROVE_STORIES"))

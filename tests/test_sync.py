@@ -11,9 +11,8 @@ from conftest import Clock, git
 from team import FIXTURES, Team, by_hand, edited, file_of, ids, log, subject, thought, written
 
 from kb.errors import Busy, GitFailed, NeedsPerson
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.sync.sync import Syncing, sync
-from kb.writing.init_base import make
 
 base, team = FIXTURES
 

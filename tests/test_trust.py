@@ -9,7 +9,8 @@ from clones import FASTAPI, one
 from command_line import run
 from conftest import git
 
-from kb.hooks import EVENTS, main
+from kb.hooks import main
+from kb.hooks.host_table import EVENTS
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Evidence
 

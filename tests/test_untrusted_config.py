@@ -22,8 +22,7 @@ from kb import doctor
 from kb.errors import GitFailed
 from kb.git.git_process import COMMANDS, SETTINGS
 from kb.git.repository import Repository
-from kb.knowledge_base import KnowledgeBase
-from kb.writing.init_base import make
+from kb.knowledge_base import KnowledgeBase, make
 
 
 @pytest.fixture

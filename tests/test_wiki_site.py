@@ -22,13 +22,12 @@ from conftest import DAY, git
 from test_wiki import ATTACK, Seen, record
 
 from kb.errors import BadInput, KbError
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Record
 from kb.records.record_file import render
 from kb.records.record_paths import folder_of
 from kb.text.segment import slugify
 from kb.wiki.build import build
-from kb.writing.init_base import make
 
 
 def shelved(place: Path, records: Iterable[Record], language: str = "en", name: str = "kb", more: str = "") -> Path:

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.duplicates import THRESHOLD
 from kb.similarity.verdict import decide
-from kb.writing.init_base import make
 
 HERE = Path(__file__).parent
 HALVES = ("dev", "unseen")

@@ -12,13 +12,13 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import tokens
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _SHORTER = (LIMIT, 400, 300, 200, 140, 100, 60)
 """字 of the compact forms that are tried, one after the other."""
 
 
-def compressed(kb: KnowledgeBase, path: str, budget: int) -> Formed:
+def compressed(kb: Workspace, path: str, budget: int) -> Formed:
     """Return the transcript *path* in *budget* tokens at most; raise BadInput where not even its anchors fit."""
     usual = kb.config
     expanded = form_of(kb, path, EXPANDED)

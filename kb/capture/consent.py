@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from kb.capture.turns import FOLDER
+from kb.capture.proposal_cues import FOLDER
 from kb.records.model import Candidate
 from kb.safety.personal_facts import may_be_about_a_person
 from kb.sessions.active_sessions import Row
@@ -15,7 +15,7 @@ from kb.writing.privacy import is_shared
 
 if TYPE_CHECKING:
     from kb.capture.proposals import Proposal
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _WRITTEN = ("created", "updated", "appended", "unchanged")
 
@@ -29,7 +29,7 @@ class Consulted(NamedTuple):
     """The person is being asked about them now."""
 
 
-def consult_proposals(kb: KnowledgeBase, candidates: Sequence[Candidate], session: str) -> Consulted:
+def consult_proposals(kb: Workspace, candidates: Sequence[Candidate], session: str) -> Consulted:
     """Return which of *candidates* may go to the gate, and which wait for an answer in *session* ("" for none).
 
     What a person has refused is left out, whatever its kind and however it is worded. What was confirmed is written
@@ -63,7 +63,7 @@ def consult_proposals(kb: KnowledgeBase, candidates: Sequence[Candidate], sessio
     return made
 
 
-def settle_proposals(kb: KnowledgeBase, rows: Iterable[Row]) -> None:
+def settle_proposals(kb: Workspace, rows: Iterable[Row]) -> None:
     """Close the open proposals of what was just written without an answer, so that it is not written twice."""
     written = [row.candidate for row in rows if row.verdict.verdict in _WRITTEN]
     if not written or not os.path.isdir(kb.state.path(FOLDER)):
@@ -75,7 +75,7 @@ def settle_proposals(kb: KnowledgeBase, rows: Iterable[Row]) -> None:
             proposals.close(kb, proposal)
 
 
-def is_about(kb: KnowledgeBase, candidate: Candidate, proposal: Proposal) -> bool:
+def is_about(kb: Workspace, candidate: Candidate, proposal: Proposal) -> bool:
     """Return whether *candidate* says what *proposal* says, whatever the kind of either."""
     from kb.capture.proposals import is_alike
     from kb.writing.inbox import name_of

@@ -11,11 +11,11 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.gate import DECLINED
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 def keep_declined(
-    kb: KnowledgeBase, candidates: Sequence[Candidate], verdicts: Sequence[Verdict], folder: str = ""
+    kb: Workspace, candidates: Sequence[Candidate], verdicts: Sequence[Verdict], folder: str = ""
 ) -> list[Verdict]:
     """Keep the declined ones of *candidates* with their sessions, and return *verdicts* that say where (RUYI-06).
 
@@ -28,7 +28,7 @@ def keep_declined(
     ]
 
 
-def _keep(kb: KnowledgeBase, candidate: Candidate, verdict: Verdict, folder: str) -> Verdict:
+def _keep(kb: Workspace, candidate: Candidate, verdict: Verdict, folder: str) -> Verdict:
     """Keep one declined candidate and return its *verdict* with where it is."""
     session = candidate.session or _running_session(kb, folder)
     if not session:
@@ -39,7 +39,7 @@ def _keep(kb: KnowledgeBase, candidate: Candidate, verdict: Verdict, folder: str
     return verdict._replace(reasons=(*verdict.reasons, kb.words(where)))
 
 
-def _running_session(kb: KnowledgeBase, folder: str) -> str:
+def _running_session(kb: Workspace, folder: str) -> str:
     """Return the id of the session of *folder*'s project that kb heard of last and that has not ended, or ""."""
     scope = kb.project(folder) if folder else kb.here
     running = (heard.session for heard in of_project(kb, heard_of(kb), scope) if Desk(kb, heard.session).is_open)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.capture.save_session import Saved
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.group_commit import Waiting
 
 
-def land(kb: KnowledgeBase) -> list[Verdict]:
+def land(kb: Workspace) -> list[Verdict]:
     """Write what earlier calls had to spool or put off, and return the verdicts."""
     from kb.capture.save_session import catch_up
 
@@ -36,7 +36,7 @@ def land(kb: KnowledgeBase) -> list[Verdict]:
 
 
 def write(
-    kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str, dry_run: bool, waiting: Waiting, decided: bool
+    kb: Workspace, candidates: Sequence[Candidate], *, folder: str, dry_run: bool, waiting: Waiting, decided: bool
 ) -> list[Verdict]:
     """Write what waits in the spool, then *candidates*; see `KnowledgeBase.write`."""
     landed = [] if dry_run else land_spool(kb)
@@ -45,7 +45,7 @@ def write(
 
 
 def save(
-    kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
+    kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
     archive: bool = True, full: bool = False, answer: str = "",
 ) -> Saved:  # fmt: skip
     """Write what waits in the spool, then save the transcript *path*; see `keeping.save`."""
@@ -58,7 +58,7 @@ def save(
 
 
 def save_when_due(
-    kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
+    kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "", agent: str = "", answer: str = ""
 ) -> Saved | None:
     """Extract what is new, or put it off when the last extraction is too recent: then a later call takes it along.
 
@@ -73,7 +73,7 @@ def save_when_due(
     return None
 
 
-def land_spool(kb: KnowledgeBase) -> list[Verdict]:
+def land_spool(kb: Workspace) -> list[Verdict]:
     """Do what earlier calls had to spool, oldest first; what still cannot be done stays and holds up nothing else.
 
     A file that cannot be read, or was begun too often in vain, is set aside; its verdict is `refused` and names it.
@@ -98,14 +98,14 @@ def land_spool(kb: KnowledgeBase) -> list[Verdict]:
     return landed
 
 
-def hand_in_again(kb: KnowledgeBase) -> list[Verdict]:
+def hand_in_again(kb: Workspace) -> list[Verdict]:
     """Do what was set aside, each job with all its tries again; what still cannot be done is set aside again."""
     for path in kb.state.unreadable():
         kb.state.take_back(path)
     return land_spool(kb)
 
 
-def _cannot_write(kb: KnowledgeBase) -> bool:
+def _cannot_write(kb: Workspace) -> bool:
     """Tell whether it is the repository that is in the way, and not one file."""
     try:
         return kb.repository.not_now() is not None
@@ -113,7 +113,7 @@ def _cannot_write(kb: KnowledgeBase) -> bool:
         return True
 
 
-def _set_aside(kb: KnowledgeBase, path: str, error: Exception) -> Verdict:
+def _set_aside(kb: Workspace, path: str, error: Exception) -> Verdict:
     kept = kb.state.set_aside(path)
     spool_attempts.forget_tries(path)
     problem = kb.words(error.message) if isinstance(error, KbError) else str(error)
@@ -129,7 +129,7 @@ def _tell_of_the_spool(verdicts: list[Verdict], landed: Sequence[Verdict]) -> li
     return [verdicts[0]._replace(reasons=(*verdicts[0].reasons, *bad)), *verdicts[1:]] if bad and verdicts else verdicts
 
 
-def _landed(kb: KnowledgeBase, path: str) -> list[Verdict]:
+def _landed(kb: Workspace, path: str) -> list[Verdict]:
     """Write what the spooled file *path* holds, unless that was done before, and take the file away."""
     data, job = content(path), os.path.basename(path)
     if data is None:
@@ -144,14 +144,14 @@ def _landed(kb: KnowledgeBase, path: str) -> list[Verdict]:
     return verdicts
 
 
-def _attempted(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+def _attempted(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
     if tries := spool_attempts.vain_tries(path):
         raise KbError(msg("it was begun {n} times and did not come to an end", n=tries))
     with spool_attempts.attempt(path):
         return _written(kb, value, path, job)
 
 
-def _written(kb: KnowledgeBase, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
+def _written(kb: Workspace, value: Mapping[str, Any], path: str, job: str) -> list[Verdict]:
     if "save" in value:
         from kb.capture.save_session import save
 

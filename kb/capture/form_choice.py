@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kb.capture.session_candidates import candidates_of
+from kb.capture.usage_alerts import usage
 from kb.errors import UnknownId
 from kb.files import write_whole
 from kb.i18n import msg
@@ -15,11 +16,10 @@ from kb.sessions.forms import COMPACT, EXPANDED, FORMS, NORMAL
 from kb.sessions.render_forms import Formed, Known, masked, written
 from kb.sessions.transcript_files import read_transcript
 from kb.sessions.usage import Band, Usage, band
-from kb.sessions.usage_alerts import usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FILE = "form.json"
 
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     band: Band
 
 
-def standing(kb: KnowledgeBase, session: str = "") -> Standing:
+def standing(kb: Workspace, session: str = "") -> Standing:
     """Return how *session* stands ("": the one that kb heard of last); raise UnknownId for none."""
     heard = latest(kb, safe_id(session) if session else "")
     used = usage(kb, heard.transcript)
@@ -46,7 +46,7 @@ def standing(kb: KnowledgeBase, session: str = "") -> Standing:
     return Standing(heard.session, heard.transcript, kept["form"] if forced else now.form, forced, used, now)
 
 
-def force(kb: KnowledgeBase, form: str, heard: Heard) -> Formed:
+def force(kb: Workspace, form: str, heard: Heard) -> Formed:
     """Show the session *heard* in *form* until the use of its context falls into another band (SHI-30)."""
     now = band(usage(kb, heard.transcript).percent)
     kb.state.save({"form": form, "band": now.name}, "active", safe_id(heard.session), _FILE)
@@ -55,12 +55,12 @@ def force(kb: KnowledgeBase, form: str, heard: Heard) -> Formed:
     return formed
 
 
-def forced(kb: KnowledgeBase, form: str, session: str = "") -> Formed:
+def forced(kb: Workspace, form: str, session: str = "") -> Formed:
     """Force *form* for *session*, "" for the one that kb heard of last."""
     return force(kb, form, latest(kb, safe_id(session) if session else ""))
 
 
-def unfolded(kb: KnowledgeBase, heard: Heard) -> Formed:
+def unfolded(kb: Workspace, heard: Heard) -> Formed:
     """Force the expanded form, keep it beside the running session, and return the normal one with a pointer to it."""
     whole = force(kb, EXPANDED, heard)
     place = kb.state.path("active", safe_id(heard.session), f"{EXPANDED}.md")
@@ -69,19 +69,19 @@ def unfolded(kb: KnowledgeBase, heard: Heard) -> Formed:
     return Formed(f"{normal.text}\n→ {place}\n", normal.notes)
 
 
-def note(kb: KnowledgeBase, form: str) -> str:
+def note(kb: Workspace, form: str) -> str:
     """Return what a person is told of a forced form."""
     return kb.words(msg("the session is shown in its {form} form until the use of its context calls for another",
                         form=form))  # fmt: skip
 
 
-def form_wanted(kb: KnowledgeBase, form: str, source: str, *, percent: float = -1.0) -> Formed:
+def form_wanted(kb: Workspace, form: str, source: str, *, percent: float = -1.0) -> Formed:
     """Return *form*, or where it is "" that which the use of the context calls for, of *source*.
 
     A source is a transcript or a part of the name of an archived session; "": the session that was heard of last.
     """
+    from kb.capture.usage_alerts import measured
     from kb.sessions.prune_transcript import latest_transcript
-    from kb.sessions.usage_alerts import measured
 
     path = source if os.path.exists(source) else ""
     if source and not path:
@@ -90,7 +90,7 @@ def form_wanted(kb: KnowledgeBase, form: str, source: str, *, percent: float = -
     return form_of(kb, path, form or measured(kb, path, percent=percent, model="")[1].form)
 
 
-def archived(kb: KnowledgeBase, name: str, form: str) -> Formed:
+def archived(kb: Workspace, name: str, form: str) -> Formed:
     """Return *form* of the archived session *name*; raise UnknownId where it was not kept."""
     from kb.sessions.session_archive import one_session, session_file
 
@@ -107,7 +107,7 @@ def archived(kb: KnowledgeBase, name: str, form: str) -> Formed:
                         hint=hint) from None  # fmt: skip
 
 
-def form_of(kb: KnowledgeBase, path: str, form: str, session: str = "") -> Formed:
+def form_of(kb: Workspace, path: str, form: str, session: str = "") -> Formed:
     """Return *form* of the transcript *path*, with what is known of its *session*; nothing is kept."""
     transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking, everything=form != COMPACT)
     kb.fresh()

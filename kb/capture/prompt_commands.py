@@ -8,14 +8,14 @@ from kb.errors import UnknownId
 from kb.i18n import msg
 from kb.sessions.active_sessions import Heard
 from kb.sessions.forms import COMPACT
-from kb.sessions.session_archive import of_own_project
+from kb.sessions.session_archive import of_own_project, sessions
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import count, slugify
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
     from kb.sessions.session_archive import Session
+    from kb.workspace import Workspace
 
 _POLITE = regex(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
 _GO_ON = regex(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
@@ -31,7 +31,7 @@ class PhraseAnswer(NamedTuple):
     message: str = ""
 
 
-def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder: str, host: str) -> PhraseAnswer | None:
+def answered(kb: Workspace, prompt: str, *, path: str, session: str, folder: str, host: str) -> PhraseAnswer | None:
     """Return the answer where *prompt* is one of the phrases and nothing else; None for any other prompt."""
     match = _POLITE.match(prompt.strip())
     words = match.group(1).strip() if match else ""
@@ -41,35 +41,37 @@ def answered(kb: KnowledgeBase, prompt: str, *, path: str, session: str, folder:
     return _continued(kb, go_on.group(1), folder) if go_on else None
 
 
-def _expanded(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+def _expanded(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     from kb.capture.form_choice import unfolded
 
     return PhraseAnswer(unfolded(kb, heard).text)
 
 
-def _compact(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+def _compact(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     from kb.capture.form_choice import force
 
     return PhraseAnswer(force(kb, COMPACT, heard).text)
 
 
-def _archived(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
-    saved = kb.save_session(heard.transcript, session=heard.session, folder=folder, host=host, full=True)
+def _archived(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    from kb.capture.flush_spool import save
+
+    saved = save(kb, heard.transcript, session=heard.session, folder=folder, host=host, full=True)
     told = msg("kb: the session is archived: content/sessions/{name}; go on with it any time: continue {name}",
                name=saved.archive)  # fmt: skip
     words = kb.words(told) if saved.archive else "\n".join(saved.notes)
     return PhraseAnswer(words, "\n".join((words, *saved.notes)) if saved.archive else words)
 
 
-def _latest(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
-    own = of_own_project(kb, kb.sessions(), folder)
+def _latest(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+    own = of_own_project(kb, sessions(kb), folder)
     if not own:
         none = msg("kb: no session of this project is archived yet; those of all: kb session list --all")
         return PhraseAnswer(kb.words(none))
     return PhraseAnswer(restored(kb, own[-1]))
 
 
-def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAnswer:
+def _pruned(kb: Workspace, heard: Heard, folder: str, host: str) -> PhraseAnswer:
     from kb.sessions import prune_transcript
 
     wanted = prune_transcript.Wanted(propose=True)
@@ -81,7 +83,7 @@ def _pruned(kb: KnowledgeBase, heard: Heard, folder: str, host: str) -> PhraseAn
     return PhraseAnswer(told, told)
 
 
-_PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], PhraseAnswer]] = {
+_PHRASES: Mapping[str, Callable[[Workspace, Heard, str, str], PhraseAnswer]] = {
     "详细说说": _expanded,
     "简要概括": _compact,
     "存档一下": _archived,
@@ -91,7 +93,7 @@ _PHRASES: Mapping[str, Callable[[KnowledgeBase, Heard, str, str], PhraseAnswer]]
 """The phrases and what they do (RUYI-30)."""
 
 
-def _continued(kb: KnowledgeBase, name: str, folder: str) -> PhraseAnswer | None:
+def _continued(kb: Workspace, name: str, folder: str) -> PhraseAnswer | None:
     """Return the archived session that *name* means, a list of several, or None: then it was an ordinary prompt."""
     from kb.sessions.session_archive import sessions_named
 
@@ -110,7 +112,7 @@ def _continued(kb: KnowledgeBase, name: str, folder: str) -> PhraseAnswer | None
     )
 
 
-def restored(kb: KnowledgeBase, session: Session) -> str:
+def restored(kb: Workspace, session: Session) -> str:
     """Return the compact form of an archived session and where the rest of it is (RUYI-29)."""
     from kb.sessions.session_archive import pointers, session_file
 

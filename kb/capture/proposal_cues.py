@@ -202,3 +202,12 @@ _SIGNS = (
     ("domain-note", _KEEP),
 )
 """Which kind a sentence may be, by its words; the first that holds."""
+
+
+SILENT = ("copilot", "cursor")
+"""Hosts that show a person nothing at the end of a turn: what is proposed there waits for an answer unseen,
+and is found with `kb proposal`."""
+
+
+FOLDER = "proposals"
+"""Where in the state folder the proposals are kept."""

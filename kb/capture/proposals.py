@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from kb.capture import proposal_cues as rules
-from kb.capture.turns import FOLDER, SILENT
+from kb.capture.proposal_cues import FOLDER, SILENT
 from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
 from kb.index.lookup import name_of
@@ -33,13 +33,13 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.agent_shells import in_its_shell
 from kb.state.session_log import MOMENT, Log
 from kb.text.segment import clip
-from kb.writing import inbox
+from kb.writing import inbox, pipeline
 from kb.writing.privacy import is_shared
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 NEW, PENDING, CONFIRMED, REJECTED = "new", "pending", "confirmed", "rejected"
 _AT_ONCE = 5
@@ -76,7 +76,7 @@ class Proposal(NamedTuple):
 
 
 def propose(
-    kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
+    kb: Workspace, log: Log, folder: str, host: str, verdicts: Sequence[Verdict], *, silent: bool = False
 ) -> str:
     """Return what the person is asked at the end of the turn of *log*; "" for nothing.
 
@@ -93,7 +93,7 @@ def propose(
     return _shown(kb, log.session, shown, known)
 
 
-def _held(kb: KnowledgeBase, verdicts: Sequence[Verdict]) -> list[Proposal]:
+def _held(kb: Workspace, verdicts: Sequence[Verdict]) -> list[Proposal]:
     """Return what the gate kept back just now and a person may want: what waits for a person, and what sounds so."""
     found = []
     for verdict in verdicts:
@@ -106,7 +106,7 @@ def _held(kb: KnowledgeBase, verdicts: Sequence[Verdict]) -> list[Proposal]:
     return found
 
 
-def _noticed(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequence[Verdict]) -> list[Proposal]:
+def _noticed(kb: Workspace, log: Log, folder: str, host: str, verdicts: Sequence[Verdict]) -> list[Proposal]:
     """Return the moments of this prompt of which nothing was written."""
     found = []
     for row in log.here(MOMENT):
@@ -122,20 +122,20 @@ def _noticed(kb: KnowledgeBase, log: Log, folder: str, host: str, verdicts: Sequ
             continue
         if any(similarity(title, verdict.title) > _ALIKE for verdict in verdicts):
             continue
-        [would] = kb.write([candidate], folder=folder, dry_run=True)
+        [would] = pipeline.write(kb, [candidate], folder=folder, dry_run=True)
         if would.verdict not in ("refused", "unchanged") or is_about_a_person(candidate):
             found.append(Proposal(inbox.name_of(candidate), candidate))
     return found
 
 
-def _said_before(kb: KnowledgeBase, candidate: Candidate, known: Iterable[Proposal]) -> bool:
+def _said_before(kb: Workspace, candidate: Candidate, known: Iterable[Proposal]) -> bool:
     """Tell whether the same was proposed before, whatever became of it (repeat guard)."""
     candidate, _ = redaction.redacted(candidate, kb.config.masking)
     name = inbox.name_of(candidate)
     return any(one.name == name or is_alike(kb, candidate, one.candidate) for one in known)
 
 
-def is_alike(kb: KnowledgeBase, candidate: Candidate, other: Candidate) -> bool:
+def is_alike(kb: Workspace, candidate: Candidate, other: Candidate) -> bool:
     """Return whether both say the same of one scope, in whatever words and under whatever kind."""
     if candidate.scope != other.scope:
         return False
@@ -143,7 +143,7 @@ def is_alike(kb: KnowledgeBase, candidate: Candidate, other: Candidate) -> bool:
     return match(candidate, [as_record], kb.config.title_similarity) is not None
 
 
-def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Sequence[Proposal]) -> str:
+def _shown(kb: Workspace, session: str, found: Sequence[Proposal], known: Sequence[Proposal]) -> str:
     """Keep *found* as shown to the person, and return the words in which they are."""
     if not found:
         return ""
@@ -164,12 +164,12 @@ def _shown(kb: KnowledgeBase, session: str, found: Sequence[Proposal], known: Se
     return "\n".join((kb.words(msg("kb: worth keeping?")), *lines, kb.words(how)))
 
 
-def _line(kb: KnowledgeBase, proposal: Proposal) -> str:
+def _line(kb: Workspace, proposal: Proposal) -> str:
     kind = kind_label(proposal.candidate.kind, kb.config.language)
     return f"[{kind}] {quoted(proposal.candidate.title, kb.config.title_max)}{_about_you(kb, proposal.candidate)}"
 
 
-def _about_you(kb: KnowledgeBase, candidate: Candidate) -> str:
+def _about_you(kb: Workspace, candidate: Candidate) -> str:
     """Return what a person is to know of what is about them, where others would read it."""
     if not may_be_about_a_person(candidate) or not is_shared(kb):
         return ""
@@ -178,17 +178,17 @@ def _about_you(kb: KnowledgeBase, candidate: Candidate) -> str:
     return kb.words(msg(" (perhaps about you: after mb:write everybody reads it who has this knowledge base)"))
 
 
-def add_personal(kb: KnowledgeBase, candidate: Candidate, session: str) -> Proposal:
+def add_personal(kb: Workspace, candidate: Candidate, session: str) -> Proposal:
     """Keep what may be about the person of *session*, to be shown to them at the end of a turn."""
     return _keep(kb, Proposal(inbox.name_of(candidate), candidate, session=session))
 
 
-def add(kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
+def add(kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", session: str = "") -> list[Proposal]:
     """Keep *candidates* as proposals, to be shown to the person at the end of the turn; those said before are left."""
     made: list[Proposal] = []
     for candidate in candidates:
         placed = candidate._replace(scope=candidate.scope or kb.project(folder))
-        [would] = kb.write([placed], folder=folder, dry_run=True)
+        [would] = pipeline.write(kb, [placed], folder=folder, dry_run=True)
         if would.verdict == "refused":
             raise BadInput("; ".join(would.reasons), hint=would.next)
         if not _said_before(kb, placed, (*everything(kb), *made)):
@@ -206,7 +206,7 @@ class Told(NamedTuple):
     message: str = ""
 
 
-def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = "") -> Told:
+def answered(kb: Workspace, session: str, said: rules.Answer, folder: str = "") -> Told:
     """Do what a person has *said*, in *folder*, of the proposals of a session."""
     pending = _open_for_answers(kb, session)
     wanted = [one for one in pending if not said.numbers or one.number in said.numbers]
@@ -228,7 +228,7 @@ def answered(kb: KnowledgeBase, session: str, said: rules.Answer, folder: str = 
     return Told(text, text)
 
 
-def _open_for_answers(kb: KnowledgeBase, session: str) -> list[Proposal]:
+def _open_for_answers(kb: Workspace, session: str) -> list[Proposal]:
     """Return the proposals that the person of *session* has been shown, or of a host that can show none."""
     mine = [one for one in everything(kb) if one.session == session]
     return [one for one in mine if one.status == PENDING] or [
@@ -236,11 +236,11 @@ def _open_for_answers(kb: KnowledgeBase, session: str) -> list[Proposal]:
     ]
 
 
-def confirm(kb: KnowledgeBase, proposal: Proposal) -> Verdict:
+def confirm(kb: Workspace, proposal: Proposal) -> Verdict:
     """Write *proposal* on a person's word: it needs no further ground; all else is looked at as ever."""
     from kb.writing.pipeline import Deciding
 
-    held = next((held for held in kb.held() if proposal.held and held.name == proposal.held), None)
+    held = next((held for held in inbox.list_held(kb) if proposal.held and held.name == proposal.held), None)
     candidate = held.candidate if held else proposal.candidate._replace(affects_future=True)
     name = held.name if held else proposal.name
     [verdict] = Deciding(kb, candidate.scope, "", promoted=name, by_person=True).run([candidate])
@@ -249,20 +249,20 @@ def confirm(kb: KnowledgeBase, proposal: Proposal) -> Verdict:
     return verdict
 
 
-def close(kb: KnowledgeBase, proposal: Proposal) -> None:
+def close(kb: Workspace, proposal: Proposal) -> None:
     """Note that what is proposed is written."""
     _keep(kb, proposal._replace(status=CONFIRMED, code=""))
 
 
-def reject(kb: KnowledgeBase, proposal: Proposal) -> None:
+def reject(kb: Workspace, proposal: Proposal) -> None:
     """Forget what is proposed, but for having proposed it."""
     with contextlib.suppress(UnknownId):
         if proposal.held:
-            kb.drop(proposal.held)
+            inbox.drop(kb, proposal.held)
     _keep(kb, proposal._replace(status=REJECTED, code=""))
 
 
-def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
+def person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
     """Tell whether a person must still be asked: not with the code that was shown; raise NeedsPerson for nobody.
 
     *terminal*: somebody can be asked. In the shell of an agent nobody can, whatever it looks like.
@@ -281,14 +281,14 @@ def person(kb: KnowledgeBase, wanted: Sequence[Proposal], code: str, *, terminal
 _ASK = msg("answer mb:write or mb:no in the session, or: kb proposal confirm --code CODE")
 
 
-def _outcome(kb: KnowledgeBase, verdict: Verdict, folder: str) -> str:
+def _outcome(kb: Workspace, verdict: Verdict, folder: str) -> str:
     where = f" ({openable(kb.root, verdict.path, folder)})" if verdict.path else ""
     if verdict.verdict == "refused":
         where = ": " + "; ".join(filter(None, (*verdict.reasons, verdict.next)))
     return f"  {verdict.verdict}: [{name_of(kb, verdict)}] {quoted(verdict.title, kb.config.title_max)}{where}"
 
 
-def _titles(kb: KnowledgeBase, proposals: Sequence[Proposal]) -> str:
+def _titles(kb: Workspace, proposals: Sequence[Proposal]) -> str:
     return "; ".join(quoted(one.candidate.title, kb.config.title_max) for one in proposals)
 
 
@@ -311,7 +311,7 @@ def _opens(code: str, proposal: Proposal) -> bool:
 # -- kept --------------------------------------------------------------------------------------------
 
 
-def everything(kb: KnowledgeBase) -> list[Proposal]:
+def everything(kb: Workspace) -> list[Proposal]:
     """Return the proposals this clone has made, oldest first; what is damaged or another clone's is none."""
     try:
         names = sorted(name for name in os.listdir(kb.state.path(FOLDER)) if name.endswith(".json"))
@@ -321,7 +321,7 @@ def everything(kb: KnowledgeBase) -> list[Proposal]:
     return sorted(found, key=lambda one: (one.made, one.number, one.name))
 
 
-def one(kb: KnowledgeBase, name: str) -> Proposal:
+def one(kb: Workspace, name: str) -> Proposal:
     """Return the proposal that *name*, or the beginning of it, names; raise UnknownId."""
     found = [proposal for proposal in everything(kb) if name and proposal.name.startswith(name)]
     if len(found) != 1:
@@ -331,12 +331,12 @@ def one(kb: KnowledgeBase, name: str) -> Proposal:
     return found[0]
 
 
-def pending(kb: KnowledgeBase) -> list[Proposal]:
+def pending(kb: Workspace) -> list[Proposal]:
     """Return the proposals on which nobody has decided."""
     return [proposal for proposal in everything(kb) if proposal.status in (NEW, PENDING)]
 
 
-def _loaded(kb: KnowledgeBase, name: str) -> Proposal | None:
+def _loaded(kb: Workspace, name: str) -> Proposal | None:
     kept: Any = kb.state.load(FOLDER, name + ".json")
     try:
         [candidate] = candidates_of(kept["candidate"], FOLDER)
@@ -347,7 +347,7 @@ def _loaded(kb: KnowledgeBase, name: str) -> Proposal | None:
         return None
 
 
-def _keep(kb: KnowledgeBase, proposal: Proposal) -> Proposal:
+def _keep(kb: Workspace, proposal: Proposal) -> Proposal:
     """Keep *proposal* without its secrets, and forget the oldest of too many."""
     masked, _ = redaction.redacted(proposal.candidate, kb.config.masking)
     made = proposal.made or time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now()))

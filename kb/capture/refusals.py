@@ -9,7 +9,7 @@ from kb.sessions.active_sessions import rows_of
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 REFUSED = "refused"
 LATELY = 7 * 86_400
@@ -26,12 +26,12 @@ class Refusal(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def refusals(kb: KnowledgeBase, since: float = 0.0) -> list[Refusal]:
+def refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
     """Return what was refused in sessions read at the time *since* or later, the latest session first."""
     return sorted(_all(kb, since), key=lambda one: -one.time)
 
 
-def _all(kb: KnowledgeBase, since: float) -> Iterator[Refusal]:
+def _all(kb: Workspace, since: float) -> Iterator[Refusal]:
     for folder, _, names in os.walk(kb.state.path("cursors")):
         for name in sorted(names):
             within = os.path.relpath(os.path.join(folder, name), kb.state.folder)

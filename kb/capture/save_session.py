@@ -39,7 +39,7 @@ from kb.writing.pipeline import write
 from kb.writing.spool import spool
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _HEAD = 4096
 """Bytes of its first line by which a transcript is known: another file in its place is read from its beginning."""
@@ -64,7 +64,7 @@ class Saved(NamedTuple):
 
 
 def save(
-    kb: KnowledgeBase, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
+    kb: Workspace, path: str, *, session: str = "", folder: str = "", host: str = "", agent: str = "",
     archive: bool = True, full: bool = False, landing: str = "", answer: str = "",
 ) -> Saved:  # fmt: skip
     """Extract candidates from the transcript *path*, put them through the gate, and keep what the session was about.
@@ -91,7 +91,7 @@ class _Saving:
     """One call of `save`, under the lock of its transcript."""
 
     def __init__(
-        self, kb: KnowledgeBase, job: Job, *, archive: bool, landing: str, full: bool = False, answer: str = ""
+        self, kb: Workspace, job: Job, *, archive: bool, landing: str, full: bool = False, answer: str = ""
     ) -> None:
         """Read the transcript, and what is known of the session."""
         data = read_transcript(job.transcript)
@@ -297,13 +297,13 @@ class _Saving:
 # -- when ------------------------------------------------------------------------------------------
 
 
-def due(kb: KnowledgeBase, session: str, agent: str = "") -> bool:
+def due(kb: Workspace, session: str, agent: str = "") -> bool:
     """Tell whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
     last = float(Desk(kb, session, agent).cursor().get("time") or 0)
     return not last <= kb.now() < last + kb.config.pause
 
 
-def catch_up(kb: KnowledgeBase, session: str = "", *, landing: str = "") -> list[Verdict]:
+def catch_up(kb: Workspace, session: str = "", *, landing: str = "") -> list[Verdict]:
     """Extract what was put off, by *session* and its sub-agents or by all, and return the verdicts."""
     verdicts: list[Verdict] = []
     for job in active_sessions.waiting(kb, session):
@@ -320,7 +320,7 @@ def catch_up(kb: KnowledgeBase, session: str = "", *, landing: str = "") -> list
     return verdicts
 
 
-def end(kb: KnowledgeBase, path: str, *, session: str, folder: str = "", host: str = "") -> None:
+def end(kb: Workspace, path: str, *, session: str, folder: str = "", host: str = "") -> None:
     """Spool the saving of a session that ends, and take away what it had while it ran, its passing notes among it."""
     if has_words(path):
         active_sessions.leave(kb.state, Job(path, session, folder, host), kb.now())
@@ -349,7 +349,7 @@ def _left_out(line: int, problem: Message | str) -> Message:
     return msg("line {line}: a kb block is left out: {problem}", line=line, problem=problem)
 
 
-def _report(kb: KnowledgeBase, path: str) -> str:
+def _report(kb: Workspace, path: str) -> str:
     """Return the report of the pruning before an archive; settings that cannot be used keep no session from it."""
     from kb.sessions.prune_transcript import report_before_archiving
 
@@ -363,5 +363,5 @@ def _digest(message: TranscriptMessage) -> str:
     return sha256("\n".join(message.texts).encode("utf-8", "replace")).hexdigest()
 
 
-def _masked_json(kb: KnowledgeBase, value: object) -> bytes:
+def _masked_json(kb: Workspace, value: object) -> bytes:
     return json_bytes(redaction.masked(value, kb.config.masking), indent=1) + b"\n"

@@ -13,11 +13,11 @@ from kb.sessions.transcript_files import read_transcript
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 def candidates_of(
-    kb: KnowledgeBase, transcript: Transcript, after: int, session: str, host: str
+    kb: Workspace, transcript: Transcript, after: int, session: str, host: str
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
     notes: list[str] = []
@@ -35,7 +35,7 @@ def candidates_of(
     return [c._replace(session=session, host=host or c.host) for c in found], notes
 
 
-def candidates_in(kb: KnowledgeBase, path: str) -> list[Candidate]:
+def candidates_in(kb: Workspace, path: str) -> list[Candidate]:
     """Return the candidates in the transcript *path*, without secrets; nothing is written."""
     transcript = masked(transcripts.read(read_transcript(path)), kb.config.masking)
     found, _ = candidates_of(kb, transcript, 0, transcript.session_id, "")

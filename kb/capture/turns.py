@@ -13,16 +13,10 @@ from kb.state.session_log import GOES_ON, MOMENT, OWED, SAID, Log
 
 if TYPE_CHECKING:
     from kb.capture.proposals import Told
-    from kb.knowledge_base import KnowledgeBase
-
-SILENT = ("copilot", "cursor")
-"""Hosts that show a person nothing at the end of a turn: what is proposed there waits for an answer unseen,
-and is found with `kb proposal`."""
-FOLDER = "proposals"
-"""Where in the state folder the proposals are kept."""
+    from kb.workspace import Workspace
 
 
-def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "", folder: str = "") -> Told | None:
+def begin(kb: Workspace, session: str, prompt: str, name: str = "", folder: str = "") -> Told | None:
     """Begin the turn of a person's *prompt* in *folder*, named *name* by the host; do what it says of proposals."""
     log = Log(kb, session)
     owed = "\n".join(log.here(OWED))
@@ -37,13 +31,13 @@ def begin(kb: KnowledgeBase, session: str, prompt: str, name: str = "", folder: 
     return told._replace(context="\n".join(filter(None, (owed, told.context))))
 
 
-def go_on(kb: KnowledgeBase, session: str, name: str) -> None:
+def go_on(kb: Workspace, session: str, name: str) -> None:
     """Let the turn go on under the *name* of a prompt that no person wrote: what was read for it still counts."""
     if session and name:
         Log(kb, session).add(GOES_ON, name)
 
 
-def notice(kb: KnowledgeBase, log: Log, prompt: str) -> None:
+def notice(kb: Workspace, log: Log, prompt: str) -> None:
     """Remember what in *prompt* is worth keeping; a prompt that answers a proposal begins none (command guard)."""
     if kb.config.proposals == "off":
         return
@@ -56,14 +50,14 @@ def notice(kb: KnowledgeBase, log: Log, prompt: str) -> None:
         log.add(MOMENT, json.dumps([found.kind, text], ensure_ascii=False))
 
 
-def end(kb: KnowledgeBase, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
+def end(kb: Workspace, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
     """Return what the person is asked at the end of a turn in which *verdicts* were reached; mostly ""."""
     if kb.config.proposals == "off" or not session:
         return ""
     log = Log(kb, session)
     something = log.here(MOMENT) or any(verdict.verdict == "held" for verdict in verdicts)
-    if log.here(SAID) or not (something or os.path.isdir(kb.state.path(FOLDER))):
+    if log.here(SAID) or not (something or os.path.isdir(kb.state.path(rules.FOLDER))):
         return ""
     from kb.capture.proposals import propose
 
-    return propose(kb, log, folder, host, verdicts, silent=host in SILENT)
+    return propose(kb, log, folder, host, verdicts, silent=host in rules.SILENT)

@@ -14,20 +14,20 @@ from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FILE = "clean.json"
 _RULES = {"secret", "untrusted"}
 _PROGRAMS = (injection_patterns, injection, trust_rules, content_rules, redaction)
 
 
-def known(kb: KnowledgeBase) -> frozenset[str]:
+def known(kb: Workspace) -> frozenset[str]:
     """Return the digests of the texts in which the rules of today, with the settings of today, found nothing."""
     told = kb.state.load(_FILE)
     return frozenset(told["texts"].split()) if told and told.get("rules") == _rules(kb) else frozenset()
 
 
-def remember(kb: KnowledgeBase, everything: Shelf, findings: Iterable[Finding]) -> None:
+def remember(kb: Workspace, everything: Shelf, findings: Iterable[Finding]) -> None:
     """Keep which texts of *everything* are in none of the *findings* of those rules."""
     found = {finding.path for finding in findings if finding.rule in _RULES}
     clean = {digest_of(text.text) for text in everything.texts if text.path not in found}
@@ -36,6 +36,6 @@ def remember(kb: KnowledgeBase, everything: Shelf, findings: Iterable[Finding]) 
             kb.state.save({"rules": _rules(kb), "texts": " ".join(sorted(clean))}, _FILE)
 
 
-def _rules(kb: KnowledgeBase) -> str:
+def _rules(kb: Workspace) -> str:
     times = [os.stat(str(module.__file__)).st_mtime_ns for module in _PROGRAMS]
     return sha256(repr((times, kb.config.masking)).encode()).hexdigest()

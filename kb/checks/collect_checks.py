@@ -24,7 +24,7 @@ from kb.index.lookup import for_reader
 from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, is_record, scope_of, ulid
 from kb.safety import redaction
-from kb.sessions.session_archive import session_file
+from kb.sessions.session_archive import session_file, sessions
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.agent_shells import remember_mended
@@ -33,7 +33,7 @@ from kb.writing import quality
 from kb.writing.concurrent_git import keep_lost_work
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FRONT_UID = regex(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
 _COMMIT = regex(r"[0-9a-f]{7,64}")
@@ -49,7 +49,7 @@ class Checked(NamedTuple):
     """The ids that records of projects have, which name no global record to a reader who stands anywhere."""
 
 
-def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
+def check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
     """Return what is wrong with the records in the files or folders *below* (none: all).
 
     With *fix* mend in the checkout what can be mended safely, and look again.
@@ -57,7 +57,7 @@ def check(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = ()) ->
     return checked(kb, fix=fix, below=below).findings
 
 
-def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]:
+def checked_again(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
     """Do what `check` does without reading again what nothing was found in before; the index has read *records*."""
     read = {record.path: record for record in records}
     looked_at = (source._replace(record=read.get(source.path)) for source in sources(kb))
@@ -67,7 +67,7 @@ def checked_again(kb: KnowledgeBase, records: Iterable[Record]) -> list[Finding]
     return for_readers(kb, findings, everything, "")
 
 
-def checked(kb: KnowledgeBase, *, fix: bool = False, below: Sequence[str] = (), reader: str | None = None) -> Checked:
+def checked(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), reader: str | None = None) -> Checked:
     """Do what `check` does, and count the records; *reader* is that of `for_readers`."""
     put_back_if_free(kb)
     keep_lost_work(kb)
@@ -89,14 +89,14 @@ def ids_in_projects(everything: Shelf) -> frozenset[str]:
     return frozenset(record_id for scope, record_id in everything.known if scope != GLOBAL)
 
 
-def _dropped(kb: KnowledgeBase) -> Iterator[Finding]:
+def _dropped(kb: Workspace) -> Iterator[Finding]:
     """Report the records that the next `git commit` would delete or undo, though the checkout has them as committed."""
     for path in still_dropped(kb):
         message = msg("git's index does not have this file as it is committed: the next git commit undoes that")
         yield Finding("index", "warning", path, 1, message, msg("keep it: git add {path}", path=path))
 
 
-def _stale_memory(kb: KnowledgeBase) -> Iterator[Finding]:
+def _stale_memory(kb: Workspace) -> Iterator[Finding]:
     """Report the files that `kb memory` has written and that no longer say what the records do."""
     from kb.context import memory_md
 
@@ -109,7 +109,7 @@ def _stale_memory(kb: KnowledgeBase) -> Iterator[Finding]:
                 yield Finding("memory", "warning", page.path, 1, message, msg("run: kb memory"))
 
 
-def _still_as_read(kb: KnowledgeBase, read: Sequence[Source], mended: Mapping[str, bytes]) -> dict[str, bytes]:
+def _still_as_read(kb: Workspace, read: Sequence[Source], mended: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return those of the *mended* files that nobody has changed since they were *read*: looking takes seconds."""
     before = {source.path: source.data for source in read}
     return {
@@ -118,7 +118,7 @@ def _still_as_read(kb: KnowledgeBase, read: Sequence[Source], mended: Mapping[st
 
 
 def for_readers(
-    kb: KnowledgeBase, findings: Iterable[Finding], everything: Shelf, reader: str | None = None
+    kb: Workspace, findings: Iterable[Finding], everything: Shelf, reader: str | None = None
 ) -> list[Finding]:
     """Return *findings* with their ids as the *reader*, a scope, finds the records (None: the caller; "": anybody)."""
     scopes: dict[str, list[str]] = {}
@@ -142,7 +142,7 @@ def is_below(path: str, below: Sequence[str]) -> bool:
     return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
 
 
-def looked(kb: KnowledgeBase, looked_at: Iterable[Source], unremarkable: frozenset[str] = frozenset()) -> Shelf:
+def looked(kb: Workspace, looked_at: Iterable[Source], unremarkable: frozenset[str] = frozenset()) -> Shelf:
     """Return the records in the files *looked_at* with what is known of the world around them; branches are not.
 
     *unremarkable* are the texts that need not be looked at alone.
@@ -166,14 +166,14 @@ def looked(kb: KnowledgeBase, looked_at: Iterable[Source], unremarkable: frozens
     return everything._replace(surroundings=around)
 
 
-def _beside_others(kb: KnowledgeBase, everything: Shelf) -> Shelf:
+def _beside_others(kb: Workspace, everything: Shelf) -> Shelf:
     """Return *everything* with the records of other branches, and those that what is new here contradicts."""
     branches, trunk = _branches(kb, everything)
     around = everything.surroundings._replace(branches=branches, trunk=trunk, clashes=_clashes(kb, everything))
     return everything._replace(surroundings=around)
 
 
-def sources(kb: KnowledgeBase) -> Iterator[Source]:
+def sources(kb: Workspace) -> Iterator[Source]:
     """Yield the record files of the checkout."""
     for path in sorted(files_below(os.path.join(kb.root, CONTENT))):
         place = os.path.join(kb.root, CONTENT, path)
@@ -187,14 +187,14 @@ def _is_plain(place: str) -> bool:
     return os.path.isfile(place) and not os.path.islink(place)
 
 
-def _archived(kb: KnowledgeBase) -> Iterator[Text]:
-    for session in kb.sessions():
+def _archived(kb: Workspace) -> Iterator[Text]:
+    for session in sessions(kb):
         scope = GLOBAL if session.project == GLOBAL else f"project/{session.project}"
         with contextlib.suppress(FileNotFoundError):
             yield Text(f"{session.path}/compact.md", session_file(kb, session, "compact.md"), scope)
 
 
-def projects(kb: KnowledgeBase) -> dict[str, str]:
+def projects(kb: Workspace) -> dict[str, str]:
     """Return name and folder of the projects whose trees are on this machine."""
     found = {kb.config.project: kb.repository.top} if kb.config.project else {}
     known = kb.state.load("projects.json") or {}
@@ -205,7 +205,7 @@ def projects(kb: KnowledgeBase) -> dict[str, str]:
     return found
 
 
-def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, float | None]]:
+def _changes(kb: Workspace, records: list[Record]) -> dict[str, dict[str, float | None]]:
     """Return for each record how much its impact files have changed since it was last confirmed."""
     found: dict[str, dict[str, float | None]] = {}
     for name, top in projects(kb).items():
@@ -219,7 +219,7 @@ def _changes(kb: KnowledgeBase, records: list[Record]) -> dict[str, dict[str, fl
     return found
 
 
-def _fixes(kb: KnowledgeBase, records: list[Record]) -> Iterator[tuple[str, bool]]:
+def _fixes(kb: Workspace, records: list[Record]) -> Iterator[tuple[str, bool]]:
     """Yield for each record that names the commit which fixed it whether its project has that commit."""
     tops = projects(kb)
     for record in records:
@@ -234,7 +234,7 @@ def _fixes(kb: KnowledgeBase, records: list[Record]) -> Iterator[tuple[str, bool
         )
 
 
-def _log(kb: KnowledgeBase, top: str, since: str) -> list[tuple[str, str, int]]:
+def _log(kb: Workspace, top: str, since: str) -> list[tuple[str, str, int]]:
     """Return day, path and number of changed lines of every change in the repository *top* after the day *since*."""
     words = ("log", f"--since={since}T23:59:59", "--format=@%cs", "--numstat", "--no-renames")
     said = ask_git(kb, top, "-c", "core.quotePath=false", *words) or b""
@@ -283,7 +283,7 @@ def _length(path: str) -> int:
 # -- other branches -------------------------------------------------------------------------------
 
 
-def _branches(kb: KnowledgeBase, everything: Shelf) -> tuple[dict[str, dict[Key, str]], str]:
+def _branches(kb: Workspace, everything: Shelf) -> tuple[dict[str, dict[Key, str]], str]:
     """Return the records of the other branches with their uids, and which branch the others are merged into.
 
     Of the trunk all of them, of the others those that they have added or edited themselves.
@@ -301,7 +301,7 @@ def _branches(kb: KnowledgeBase, everything: Shelf) -> tuple[dict[str, dict[Key,
     return found, trunk
 
 
-def _tips(kb: KnowledgeBase) -> dict[str, str]:
+def _tips(kb: Workspace) -> dict[str, str]:
     """Return the commits at which the branches stand, local ones and those of the remotes."""
     tips: dict[str, str] = {}
     for where in ("refs/heads", "refs/remotes"):
@@ -312,7 +312,7 @@ def _tips(kb: KnowledgeBase) -> dict[str, str]:
     return tips
 
 
-def _own_records(kb: KnowledgeBase, head: str, tip: str) -> dict[Key, str]:
+def _own_records(kb: Workspace, head: str, tip: str) -> dict[Key, str]:
     paths = sorted(path for path in revisions.own_changes(kb, head, tip) or () if scope_of(path))
     found: dict[Key, str] = {}
     for path, data in zip(paths, kb.repository.blobs([(tip, path) for path in paths]), strict=True):
@@ -324,7 +324,7 @@ def _own_records(kb: KnowledgeBase, head: str, tip: str) -> dict[Key, str]:
 # -- what has just changed ------------------------------------------------------------------------
 
 
-def _merges(kb: KnowledgeBase, everything: Shelf) -> dict[str, Versions]:
+def _merges(kb: Workspace, everything: Shelf) -> dict[str, Versions]:
     """Return what the merge that HEAD is, or that is going on, was made of, for each record that both sides changed."""
     sides = revisions.merge_sides(kb)
     base = revisions.common(kb, *sides) if sides else ""
@@ -341,7 +341,7 @@ def _merges(kb: KnowledgeBase, everything: Shelf) -> dict[str, Versions]:
     }
 
 
-def _clashes(kb: KnowledgeBase, everything: Shelf) -> dict[tuple[str, str], Message]:
+def _clashes(kb: Workspace, everything: Shelf) -> dict[tuple[str, str], Message]:
     """Return which accepted records cannot hold beside one another, for those that the last commit or nobody yet made.
 
     Of a merge that is what it brought in; all pairs would take minutes where there are many records.

@@ -22,7 +22,7 @@ from kb.index.lookup import for_reader
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _ACROSS = (
     identity.duplicate_ids,
@@ -42,7 +42,7 @@ _SCANNING = (content_rules.secrets_in_texts, trust_rules.untrusted)
 """The rules that read a text letter by letter, which takes longer than all others: the rest was read when it came."""
 
 
-def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> Comparison:
+def compare(kb: Workspace, revision: str, *, below: Sequence[str] = ()) -> Comparison:
     """Return what merging the checkout into *revision* changes, in or *below* some paths, and what is against it.
 
     The files count as they stand in the checkout, committed or not. Raise GitFailed where git cannot compare.
@@ -75,13 +75,13 @@ def compare(kb: KnowledgeBase, revision: str, *, below: Sequence[str] = ()) -> C
     )
 
 
-def for_anybody(kb: KnowledgeBase, sentences: Iterable[Message], shared: frozenset[str]) -> Iterator[Message]:
+def for_anybody(kb: Workspace, sentences: Iterable[Message], shared: frozenset[str]) -> Iterator[Message]:
     """Yield the *sentences* with ids by which a reader finds the records wherever they stand."""
     for said in sentences:
         yield for_reader(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
 
 
-def _sources(kb: KnowledgeBase) -> Iterator[Source]:
+def _sources(kb: Workspace) -> Iterator[Source]:
     """Yield the record files of the checkout, with what the index knows of them where there is one: it is not built."""
     there_is_one = os.path.exists(kb.state.path("index.db"))
     known = {record.path: record for record in kb.fresh().records()} if there_is_one else {}
@@ -117,7 +117,7 @@ def _changes(lines: Lines, against: Against) -> Iterator[Change]:
 # -- what is wrong --------------------------------------------------------------------------------
 
 
-def _findings(kb: KnowledgeBase, lines: Lines, everything: Shelf) -> tuple[list[Finding], list[Finding]]:
+def _findings(kb: Workspace, lines: Lines, everything: Shelf) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong in the changed files, or elsewhere because of them; then what is wrong anyway."""
     was = {record.uid: record.status for record in lines.before if record.uid}
     everything = everything._replace(surroundings=everything.surroundings._replace(was=was))
@@ -144,7 +144,7 @@ def _only(everything: Shelf, paths: frozenset[str]) -> Shelf:
     )
 
 
-def _as_it_was(kb: KnowledgeBase, lines: Lines, everything: Shelf) -> Shelf:
+def _as_it_was(kb: Workspace, lines: Lines, everything: Shelf) -> Shelf:
     """Return the checkout with the changed files as they stood where the two lines parted."""
     paths = sorted(lines.paths)
     blobs = kb.repository.blobs([(lines.parted.base, path) for path in paths])

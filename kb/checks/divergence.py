@@ -16,7 +16,7 @@ from kb.records.model import Record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Lines(NamedTuple):
@@ -44,7 +44,7 @@ class Lines(NamedTuple):
         return frozenset(map(identity, (*self.before, *self.mine)))
 
 
-def lines_of(kb: KnowledgeBase, revision: str, parted: Parted, paths: frozenset[str], everything: Shelf) -> Lines:
+def lines_of(kb: Workspace, revision: str, parted: Parted, paths: frozenset[str], everything: Shelf) -> Lines:
     """Return both lines; *everything* is the checkout, *paths* are the files in which it is not as at the parting."""
     came = revisions.changed_between(kb, parted.fork, parted.tip)
     wanted = [(parted.base, path) for path in paths] + [(parted.tip, path) for path in paths | came]

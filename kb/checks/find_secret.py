@@ -21,7 +21,7 @@ from kb.safety import redaction
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 SHORTEST = 6
 """Characters below which a search would find words instead of secrets."""
@@ -124,7 +124,7 @@ def _pattern(secret: str) -> str:
 # -- finding --------------------------------------------------------------------------------------
 
 
-def find(kb: KnowledgeBase, wanted: Sought) -> tuple[Found, bool]:
+def find(kb: Workspace, wanted: Sought) -> tuple[Found, bool]:
     """Return where the secret stands, and whether its pattern finds it everywhere and nothing else in the history."""
     repository = kb.repository
     alone = bool(wanted.pattern)
@@ -146,7 +146,7 @@ def find(kb: KnowledgeBase, wanted: Sought) -> tuple[Found, bool]:
     return found._replace(remotes=remotes), alone
 
 
-def _objects(kb: KnowledgeBase) -> Iterator[tuple[str, str, bytes]]:
+def _objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
     """Yield kind, id and bytes of every object, reachable or not."""
     form = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
     rows = kb.repository.git("cat-file", "--batch-all-objects", form).decode().splitlines()
@@ -162,7 +162,7 @@ def _objects(kb: KnowledgeBase) -> Iterator[tuple[str, str, bytes]]:
     yield from _read(kb, chunk)
 
 
-def _read(kb: KnowledgeBase, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
+def _read(kb: Workspace, oids: Sequence[str]) -> Iterator[tuple[str, str, bytes]]:
     data = kb.repository.git("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
     at = 0
     while at < len(data):
@@ -172,7 +172,7 @@ def _read(kb: KnowledgeBase, oids: Sequence[str]) -> Iterator[tuple[str, str, by
         at = end + int(size) + 2
 
 
-def _explained(kb: KnowledgeBase, oids: Sequence[tuple[str, str]], wanted: Sought) -> Iterator[Hit]:
+def _explained(kb: Workspace, oids: Sequence[tuple[str, str]], wanted: Sought) -> Iterator[Hit]:
     """Yield the objects with the commits that brought them and, for a file, its path."""
     blobs = {oid for kind, oid in oids if kind == "blob"}
     brought = _brought(kb, blobs) if blobs else {}
@@ -184,7 +184,7 @@ def _explained(kb: KnowledgeBase, oids: Sequence[tuple[str, str]], wanted: Sough
             yield Hit(kind, oid, (oid,) if kind == "commit" else ())
 
 
-def _brought(kb: KnowledgeBase, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
+def _brought(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
     """Return for each blob the commits that brought it, the oldest last, and its path; reflogs are searched, too."""
     output = kb.repository.git(
         "log", "--all", "--reflog", "-m", "--root", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=%x01%H"
@@ -201,7 +201,7 @@ def _brought(kb: KnowledgeBase, blobs: set[str]) -> dict[str, tuple[list[str], s
     return found
 
 
-def _refs(kb: KnowledgeBase, hits: Iterable[Hit]) -> list[str]:
+def _refs(kb: Workspace, hits: Iterable[Hit]) -> list[str]:
     """Return the refs that lead to a commit among *hits*, or are one of the tags."""
     commits = list(dict.fromkeys(commit for hit in hits for commit in hit.commits))
     tags = {hit.oid for hit in hits if hit.kind == "tag"}
@@ -214,11 +214,11 @@ def _refs(kb: KnowledgeBase, hits: Iterable[Hit]) -> list[str]:
     return sorted(found)
 
 
-def _named(kb: KnowledgeBase, wanted: Sought) -> list[str]:
+def _named(kb: Workspace, wanted: Sought) -> list[str]:
     return [name for name in kb.repository.refs("refs") if wanted.stands_in(name.encode())]
 
 
-def _in_work_tree(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
+def _in_work_tree(kb: Workspace, wanted: Sought) -> Iterator[str]:
     for path in _walk(kb.repository.top, {".git", ".kb"}):
         name = wanted.masked(os.path.relpath(path, kb.repository.top))
         if wanted.stands_in(os.fsencode(path)):
@@ -229,7 +229,7 @@ def _in_work_tree(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
             yield from (f"{name}:{number}" for number, line in enumerate(lines, 1) if wanted.stands_in(line))
 
 
-def _in_state(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
+def _in_state(kb: Workspace, wanted: Sought) -> Iterator[str]:
     """Yield the files of kb's own state, what this command has prepared before among them."""
     elsewhere = [*kb.state.spooled(), *kb.state.unreadable()]
     for path in dict.fromkeys([*_walk(kb.state.folder, set()), *elsewhere]):
@@ -237,7 +237,7 @@ def _in_state(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
             yield wanted.masked(path)
 
 
-def _inside(kb: KnowledgeBase, wanted: Sought) -> Iterator[str]:
+def _inside(kb: Workspace, wanted: Sought) -> Iterator[str]:
     """Yield the files of git's own, but for its objects and its refs."""
     for path in _walk(kb.repository.common_dir, {"objects", "refs"}):
         if wanted.stands_in(_content(path)):
@@ -263,7 +263,7 @@ def _content(path: str) -> bytes:
 # -- preparing ------------------------------------------------------------------------------------
 
 
-def prepare(kb: KnowledgeBase, secret: str, wanted: Sought, found: Found, *, alone: bool) -> Prepared:
+def prepare(kb: Workspace, secret: str, wanted: Sought, found: Found, *, alone: bool) -> Prepared:
     """Write what rewrites the history into a folder only its owner can read, and return it; nothing of it is run."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(kb.now()))
     kb.state.made()

@@ -17,13 +17,13 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import clip
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Against:
     """The other line and the open branches, as the records of this line meet them."""
 
-    def __init__(self, kb: KnowledgeBase, lines: Lines, everything: Shelf) -> None:
+    def __init__(self, kb: Workspace, lines: Lines, everything: Shelf) -> None:
         """Read the open branches; *everything* is the checkout."""
         self.lines = lines
         self.opened = {one.record.path: one for one in everything.opened if one.record.path in lines.paths}
@@ -40,7 +40,7 @@ class Against:
         """Path of one and id of the other of the records that were found to contradict each other, both ways."""
         self._read_branches(kb)
 
-    def _read_branches(self, kb: KnowledgeBase) -> None:
+    def _read_branches(self, kb: Workspace) -> None:
         """Find what the open branches, the youngest first, add or edit, each record once."""
         wanted: dict[tuple[str, str], str] = {}
         branches = revisions.open_branches(kb, self.lines.parted, self.lines.revision)

@@ -12,7 +12,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.checks.find_secret import Found
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _ISSUERS = {
     "aws-access-key": "AWS IAM → Users → Security credentials",
@@ -47,7 +47,7 @@ return filename
 """The body of git filter-repo's callback for the names of files."""
 
 
-def steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule: str) -> str:
+def steps(kb: Workspace, found: Found, folder: str, *, in_clear: bool, rule: str) -> str:
     """Return, as markdown, what to do in which order about what was *found*."""
     words = kb.words
     parts = [f"# {words(msg('Remove a secret'))}\n\n{words(msg('None of the commands below has been run.'))}\n"]
@@ -61,7 +61,7 @@ def steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule:
 Step = tuple[Message, list[Message], list[str]]
 
 
-def _steps(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool, rule: str) -> Iterator[Step]:
+def _steps(kb: Workspace, found: Found, folder: str, *, in_clear: bool, rule: str) -> Iterator[Step]:
     yield _rotate(rule)
     if found.files:
         yield (
@@ -105,7 +105,7 @@ def _freeze() -> Step:
     )  # fmt: skip
 
 
-def _rewrite(kb: KnowledgeBase, found: Found, folder: str, *, in_clear: bool) -> Step:
+def _rewrite(kb: Workspace, found: Found, folder: str, *, in_clear: bool) -> Step:
     replacements = shlex.quote(os.path.join(folder, "replacements.txt"))
     said = [
         msg("git filter-repo rewrites all refs, those of kb under refs/kb/ too. "
@@ -141,7 +141,7 @@ def _rename(folder: str) -> Step:
     )
 
 
-def _leftovers(kb: KnowledgeBase, found: Found) -> Step:
+def _leftovers(kb: Workspace, found: Found) -> Step:
     said: list[Message] = []
     commands: list[str] = []
     if found.state:
@@ -153,7 +153,7 @@ def _leftovers(kb: KnowledgeBase, found: Found) -> Step:
     return msg("Clear away what else there is"), said, commands
 
 
-def _forget(kb: KnowledgeBase) -> Step:
+def _forget(kb: Workspace) -> Step:
     commands = [
         f"cd {shlex.quote(kb.repository.top)}",
         "git reflog expire --expire=now --expire-unreachable=now --all",
@@ -163,7 +163,7 @@ def _forget(kb: KnowledgeBase) -> Step:
     return msg("Let git forget the old objects"), [msg("Until then they can be read by their ids.")], commands
 
 
-def _push(kb: KnowledgeBase, found: Found) -> Step:
+def _push(kb: Workspace, found: Found) -> Step:
     said = [
         msg("git filter-repo has removed the remote origin, so that nothing is pushed by mistake. Affected here: "
             "{refs}", refs=", ".join(found.refs) or "–"),
@@ -197,7 +197,7 @@ def _elsewhere() -> Step:
     return msg("What no push reaches"), said, []
 
 
-def _finish(kb: KnowledgeBase, folder: str) -> Step:
+def _finish(kb: Workspace, folder: str) -> Step:
     said = [
         msg("The copy and the prepared folder hold the secret: take both away. Then run kb purge-secret again, here "
             "and in a new clone: it must find nothing."),

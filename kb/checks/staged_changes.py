@@ -17,14 +17,14 @@ from kb.state.record_stamps import GONE, Entry, Snapshot
 
 if TYPE_CHECKING:
     from kb.checks.findings import Finding
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _MENDED = "mended.json"
 _GOING_ON = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 """What stands in a git directory while git itself brings changes together."""
 
 
-def staged(kb: KnowledgeBase) -> Iterator[Finding]:
+def staged(kb: Workspace) -> Iterator[Finding]:
     """Report what an agent is about to commit that only kb writes: kb commits by itself (MBANK-37, second line)."""
     if kb.config.writer == "direct" or not in_its_shell(kb.environment):
         return
@@ -53,7 +53,7 @@ def _is_undone(seen: Snapshot, path: str, oid: str) -> bool:
     return entry.mark == LEFT + oid or (entry.mark == GONE and entry.oid == oid != GONE)
 
 
-def _staged(kb: KnowledgeBase) -> dict[str, str]:
+def _staged(kb: Workspace) -> dict[str, str]:
     """Return path and blob of what is staged where only kb writes; in the index of the commit that is being made."""
     repository = kb.repository
     kept = [f"{CONTENT}/{folder}" for folder in sorted({kind.folder for kind in KINDS})]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import subprocess
     from types import FrameType
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
 PASSED, FAILED = "passed", "failed"
@@ -128,7 +128,7 @@ def refuse_hidden(found: Sequence[str], path: str = "") -> None:
 # -- running it -----------------------------------------------------------------------------------
 
 
-def run(kb: KnowledgeBase, command: str, folder: str, timeout: float = TIMEOUT) -> Ran:
+def run(kb: Workspace, command: str, folder: str, timeout: float = TIMEOUT) -> Ran:
     """Run *command* with `sh` in *folder*; after *timeout* seconds it is killed with all it has started.
 
     A line that fails ends it. It has no input, and its environment nothing of kb's and of an outer git's.
@@ -224,7 +224,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def _told(kb: KnowledgeBase, output: bytes) -> str:
+def _told(kb: Workspace, output: bytes) -> str:
     """Return the last lines of *output* as they can be shown: without secrets, and nothing drives a terminal."""
     text, _ = redaction.redact(output.decode("utf-8", "replace"), kb.config.masking)
     rows = visible(text).rstrip("\n").split("\n")
@@ -236,7 +236,7 @@ def _told(kb: KnowledgeBase, output: bytes) -> str:
 # -- what came of it ------------------------------------------------------------------------------
 
 
-def keep(kb: KnowledgeBase, record: Record, *, passed: bool) -> Verdict:
+def keep(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
     """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
     stamp = {"date": kb.today(), "result": PASSED if passed else FAILED}
     changes: dict[str, object] = {KEY: stamp, **({"confirmed": kb.today()} if passed else {})}

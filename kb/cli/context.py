@@ -117,7 +117,8 @@ def usage_(kb: KnowledgeBase, transcript: str | None, percent: float | None, mod
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
     above 95% an archive. Without TRANSCRIPT, the last session of this project.
     """
-    from kb.sessions import prune_transcript, usage_alerts
+    from kb.capture import usage_alerts
+    from kb.sessions import prune_transcript
 
     path = "" if percent is not None else transcript or prune_transcript.latest_transcript(kb)
     used, now = usage_alerts.measured(kb, path, percent=-1.0 if percent is None else percent, model=model)

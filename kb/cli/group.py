@@ -9,7 +9,7 @@ from typing import cast
 import click
 
 from kb import __version__
-from kb.cli import ALIASES, COMMANDS
+from kb.cli.command_table import ALIASES, COMMANDS
 from kb.cli.prints import failed
 from kb.errors import KbError
 from kb.i18n import load_translations, msg

@@ -119,7 +119,8 @@ def _file_of_agents(host: str, folder: str) -> str:
 @json_option
 def status(as_json: bool) -> None:
     """Show which hooks of kb stand in the settings of the user and of the project around, for every host."""
-    from kb.hooks import HOSTS, install
+    from kb.hooks import install
+    from kb.hooks.host_table import HOSTS
 
     rows = [
         {"host": host, "path": path, **hook._asdict()}

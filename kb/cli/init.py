@@ -43,7 +43,7 @@ def command(
     Without any of the three: where --kb or $KB_HOME says, the one around the current folder, or, outside every
     repository, ~/.kb.
     """
-    from kb.writing.init_base import make
+    from kb.knowledge_base import make
 
     if (path is not None) + here + user > 1:
         raise usage(

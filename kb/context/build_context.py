@@ -22,7 +22,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 BUDGET = 1500
 """Estimated tokens of a context for which none is given."""
@@ -32,15 +32,13 @@ _FIRST = 5
 """So many of the best records are handed over with those that are surely about a question, where there is one."""
 
 
-def build(
-    kb: KnowledgeBase, query: str, *, budget: int = BUDGET, wanted: Filter = ALL, project: str = GLOBAL
-) -> Context:
+def build(kb: Workspace, query: str, *, budget: int = BUDGET, wanted: Filter = ALL, project: str = GLOBAL) -> Context:
     """Return what an agent is given for *query*: the records that answer it, within *budget* estimated tokens."""
     records = [hit.record for hit in telling(kb, query, wanted=wanted, project=project)]
     return record_context.composed(named_for(kb.index, records, project), budget, kb.config)
 
 
-def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MOST) -> Loaded:
+def load(kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MOST) -> Loaded:
     """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
     hits = telling(kb, query, project=project, first=most)
     named = named_for(kb.index, [hit.record for hit in hits], project)
@@ -59,7 +57,7 @@ def load(kb: KnowledgeBase, query: str, *, project: str = GLOBAL, most: int = MO
 
 
 def telling(
-    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, first: int = _FIRST
+    kb: Workspace, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, first: int = _FIRST
 ) -> list[Hit]:
     """Return what is worth telling of the records that answer *query*, best first; nothing where none is about it.
 
@@ -86,7 +84,7 @@ def telling(
     return [hit for hit, _ in supersession.before(index, [hit for hit in hits if hit.record.path in told])]
 
 
-def _meaning(kb: KnowledgeBase, index: Index, query: str, wanted: Filter) -> Meaning | None:
+def _meaning(kb: Workspace, index: Index, query: str, wanted: Filter) -> Meaning | None:
     """Return what vectors find, where the settings name an embedder: it changes the order and fills the first few."""
     if kb.config.embedder == NO_MODEL:
         return None

@@ -29,7 +29,7 @@ from kb.text.segment import one_line
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 SCHEMA = pack.SCHEMA
 """The form of a pack."""
@@ -44,7 +44,7 @@ _OWN = (CONTENT, "memory-bank", ".kb", "kb.toml")
 _PLACES = 3
 
 
-def build(kb: KnowledgeBase, question: str, *, folder: str = "") -> Pack:
+def build(kb: Workspace, question: str, *, folder: str = "") -> Pack:
     """Return what is known of *question*; *folder* is where the caller works (default: the current one)."""
     folder, question = folder or os.getcwd(), one_line(question)
     may_read = readable((), kb.config.pack_deny, never=())
@@ -68,18 +68,18 @@ def build(kb: KnowledgeBase, question: str, *, folder: str = "") -> Pack:
     )
 
 
-def _bytes(kb: KnowledgeBase, record: Record) -> bytes:
+def _bytes(kb: Workspace, record: Record) -> bytes:
     return content(within(kb.root, record.path)) or b""
 
 
-def _evidence(kb: KnowledgeBase, record: Record, text: str, question: str) -> Iterator[Evidence]:
+def _evidence(kb: Workspace, record: Record, text: str, question: str) -> Iterator[Evidence]:
     commit, date = _last_change(kb, record)
     for quote in pack.quotes(text, question):
         yield Evidence(record.id, record.scope, record.title, str(record.status), record.path, quote.line, quote.text,
                        commit, date)  # fmt: skip
 
 
-def _last_change(kb: KnowledgeBase, record: Record) -> tuple[str, str]:
+def _last_change(kb: Workspace, record: Record) -> tuple[str, str]:
     """Return the commit that last changed the file and its time; of a file that differs from it no commit."""
     full = kb.repository.full(record.path)
     said = kb.repository.output(("log", "-1", "--format=%H %cI", "--", full))
@@ -94,7 +94,7 @@ def _last_change(kb: KnowledgeBase, record: Record) -> tuple[str, str]:
 # -- the project's files --------------------------------------------------------------------------
 
 
-def _tree(kb: KnowledgeBase, folder: str) -> Tree:
+def _tree(kb: Workspace, folder: str) -> Tree:
     """Return the files of the repository around *folder*, with the texts of those that may be read; else none."""
     around = enclosing(os.path.realpath(folder))
     if around is None:
@@ -125,7 +125,7 @@ def _text(top: str, name: str) -> str | None:
 
 
 def _disagreements(
-    kb: KnowledgeBase, records: Sequence[Record], texts: dict[str, str], tree: Tree, scope: str
+    kb: Workspace, records: Sequence[Record], texts: dict[str, str], tree: Tree, scope: str
 ) -> tuple[list[Conflict], list[Doubt]]:
     """Return where *records* and the files of the project *scope* disagree, and what only a person can check."""
     conflicts: list[Conflict] = []
@@ -151,13 +151,13 @@ def _disagreements(
     return conflicts, doubts
 
 
-def _found(kb: KnowledgeBase, answer: Answer) -> str:
+def _found(kb: Workspace, answer: Answer) -> str:
     if not answer.found:
         return kb.words(msg("the project has none"))
     return kb.words(msg("the project has {found}", found=answer.found))
 
 
-def _proposal(kb: KnowledgeBase, record: Record) -> str:
+def _proposal(kb: Workspace, record: Record) -> str:
     return kb.words(
         msg(
             "if the code is right, update the record: kb edit {id}; if the record is right, mend the code",
@@ -167,7 +167,7 @@ def _proposal(kb: KnowledgeBase, record: Record) -> str:
 
 
 def _open(
-    kb: KnowledgeBase, question: str, records: Sequence[Record], texts: dict[str, str], tree: Tree
+    kb: Workspace, question: str, records: Sequence[Record], texts: dict[str, str], tree: Tree
 ) -> Iterator[OpenQuestion]:
     """Yield what the records do not say of *question*, each with where to look."""
     if not records:
@@ -200,7 +200,7 @@ def _elsewhere(words: str) -> tuple[str, ...]:
 # -- a pack that somebody else made ---------------------------------------------------------------
 
 
-def troubles(kb: KnowledgeBase, source: str, path: str) -> list[str]:
+def troubles(kb: Workspace, source: str, path: str) -> list[str]:
     """Return what is wrong with a pack that a reader wrote, JSON or YAML: its form, and quotes that stand nowhere."""
     value = _parsed(source, path)
     found = [kb.words(msg("{place} is not as the schema says", place=place)) for place in pack.problems(value)]
@@ -212,7 +212,7 @@ def troubles(kb: KnowledgeBase, source: str, path: str) -> list[str]:
     return found
 
 
-def _stands(kb: KnowledgeBase, item: dict[str, Any]) -> bool:
+def _stands(kb: Workspace, item: dict[str, Any]) -> bool:
     try:
         data = content(within(kb.root, str(item.get("file")))) or b""
         return bool(item.get("quote")) and str(item["quote"]).encode() in data

@@ -16,7 +16,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 BANK = "memory-bank"
 """The folder of what is written for agents that read files and call nothing."""
@@ -27,7 +27,7 @@ _CONVENTIONAL = ("pattern", "constraint", "preference")
 """The kinds in which the conventions stand where nobody has written that file."""
 
 
-def route(kb: KnowledgeBase, text: str, *, project: str = GLOBAL) -> Route:
+def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
     """Return what to read before the work that *text* speaks of."""
     text = one_line(text)
     index = kb.fresh()
@@ -44,7 +44,7 @@ def route(kb: KnowledgeBase, text: str, *, project: str = GLOBAL) -> Route:
     return Route(tuple(intent.name for intent in wanted), reads)
 
 
-def _conventions(kb: KnowledgeBase, globs: dict[str, str]) -> list[str]:
+def _conventions(kb: Workspace, globs: dict[str, str]) -> list[str]:
     if os.path.isfile(os.path.join(kb.root, CONVENTIONS)):
         return [CONVENTIONS]
     return [globs[kind] for kind in _CONVENTIONAL if kind in globs] or list(globs.values())
@@ -55,7 +55,7 @@ def glob(prefix: str) -> str:
     return f"{CONTENT}/{BY_NAME['decision'].folder}/**/{prefix}[0-9]*.md"
 
 
-def drill(kb: KnowledgeBase, question: str, *, project: str = GLOBAL) -> Drill:
+def drill(kb: Workspace, question: str, *, project: str = GLOBAL) -> Drill:
     """Return how to find the answer to *question*: which files to read directly, or that a pack is to be made."""
     files = []
     for hit in telling(kb, question, project=project, first=0):

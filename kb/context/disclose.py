@@ -17,7 +17,7 @@ from kb.safety.quoting import PATH_LIMIT, TITLE_LIMIT, quoted
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 __all__ = ["Home", "Part", "Row", "Whole", "frame", "home", "passage", "remember", "row", "whole", "withheld"]
 
@@ -38,22 +38,22 @@ class Home(NamedTuple):
     """Open reviews."""
 
 
-def frame(kb: KnowledgeBase) -> str:
+def frame(kb: Workspace) -> str:
     """Return the line that says whose words follow, and that they are data."""
     return record_view.frame(kb.config)
 
 
-def row(kb: KnowledgeBase, record: Record) -> Row:
+def row(kb: Workspace, record: Record) -> Row:
     """Return *record* for a list."""
     return record_view.row(named_for(kb.index, (record,), kb.here)[0], kb.config)
 
 
-def whole(kb: KnowledgeBase, record: Record, *, budget: int, only: str = "") -> Whole:
+def whole(kb: Workspace, record: Record, *, budget: int, only: str = "") -> Whole:
     """Return *record*, or its part *only*, with whole parts that cost at most *budget* estimated tokens."""
     return record_view.whole(named_for(kb.index, (record,), kb.here)[0], kb.config, budget=budget, only=only)
 
 
-def withheld(kb: KnowledgeBase, records: Iterable[Record], *, titles: bool = False) -> Iterator[Row]:
+def withheld(kb: Workspace, records: Iterable[Record], *, titles: bool = False) -> Iterator[Row]:
     """Yield a row for each of *records* whose text, or with *titles* whose title alone, is not handed on."""
     for record in records:
         shown = Record(record.id, record.kind, record.title, record.scope) if titles else record
@@ -61,12 +61,12 @@ def withheld(kb: KnowledgeBase, records: Iterable[Record], *, titles: bool = Fal
             yield found
 
 
-def base_name(kb: KnowledgeBase) -> str:
+def base_name(kb: Workspace) -> str:
     """Return the name of the knowledge base on one line; what hides in it is shown."""
     return quoted(kb.config.name, TITLE_LIMIT)
 
 
-def home(kb: KnowledgeBase, folder: str) -> Home:
+def home(kb: Workspace, folder: str) -> Home:
     """Return what the knowledge base holds, for an agent that works in *folder*."""
     records = kb.records(Filter(statuses=tuple(LIVE)))
     scopes, kinds = Counter(record.scope for record in records), Counter(record.kind for record in records)

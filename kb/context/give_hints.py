@@ -25,7 +25,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 USES = "uses.jsonl"
 """What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
@@ -36,7 +36,7 @@ _LONGEST_IDENTITY = 80
 # -- hints ----------------------------------------------------------------------------------------
 
 
-def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
+def hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* ("t1" or "t2"): the records that hold one of *keywords*, and those about *task*.
 
     Without either, the newest records.
@@ -55,7 +55,7 @@ def hint(kb: KnowledgeBase, moment: str, keywords: Sequence[str], *, task: str =
     return _written(kb, moment, _current(kb, found), project)
 
 
-def _holding(kb: KnowledgeBase, words: Sequence[str], wanted: Filter, project: str) -> list[Record]:
+def _holding(kb: Workspace, words: Sequence[str], wanted: Filter, project: str) -> list[Record]:
     """Return the records *wanted* that hold one of *words*, best first."""
     about = rank.asked(" ".join(words))
     hits = _ranked(kb, about, wanted, project)
@@ -64,12 +64,12 @@ def _holding(kb: KnowledgeBase, words: Sequence[str], wanted: Filter, project: s
     return [hit.record for hit in hits if hit.record.path in held | named]
 
 
-def hint_for_task(kb: KnowledgeBase, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
+def hint_for_task(kb: Workspace, moment: str, task: str, *, project: str = GLOBAL) -> Hint:
     """Return the hint for *moment* with the records that are about *task*: none, mostly, where it is about others."""
     return _written(kb, moment, _current(kb, lambda: _about_task(kb, task, (moment,), project)), project)
 
 
-def _about_task(kb: KnowledgeBase, task: str, moments: Sequence[str], project: str) -> list[Record]:
+def _about_task(kb: Workspace, task: str, moments: Sequence[str], project: str) -> list[Record]:
     """Return the records about *task* of the kinds that are told at *moments*, best first."""
     wanted = _wanted(moments, project)
     if not wanted.kinds:
@@ -85,13 +85,13 @@ def _wanted(moments: Sequence[str], project: str) -> Filter:
     return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=_scopes(project))
 
 
-def _written(kb: KnowledgeBase, moment: str, records: Sequence[Record], project: str) -> Hint:
+def _written(kb: Workspace, moment: str, records: Sequence[Record], project: str) -> Hint:
     written = (hints.t1 if moment == "t1" else hints.t2)(named_for(kb.index, records, project), kb.config)
     remember(kb, moment, written.shown)
     return written
 
 
-def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
+def hint_for_avatar(kb: Workspace, avatar: str, task: str, *, project: str = GLOBAL, quiet: bool = False) -> str:
     """Return the hints of all moments that *avatar* gets for *task*; "" for one that gets none (SHI-38).
 
     *quiet*, for a host that hands it on unasked: nothing is said of nothing, and above it stands whose words it is.
@@ -103,7 +103,7 @@ def hint_for_avatar(kb: KnowledgeBase, avatar: str, task: str, *, project: str =
     return hints.framed(text, kb.config) if quiet else text
 
 
-def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
+def answer_to_prompt(kb: Workspace, prompt: str, *, project: str = GLOBAL, folder: str = "") -> str:
     """Return the few records that *prompt* is really about, framed as quoted data; mostly "".
 
     Their files are named as they are opened from *folder*.
@@ -115,7 +115,7 @@ def answer_to_prompt(kb: KnowledgeBase, prompt: str, *, project: str = GLOBAL, f
     return written.text
 
 
-def _current(kb: KnowledgeBase, found: Callable[[], list[Record]]) -> list[Record]:
+def _current(kb: Workspace, found: Callable[[], list[Record]]) -> list[Record]:
     """Return what is *found*; where a file of it was edited in place, what is found once the index knows that."""
     records = found()
     if all(kb.index.is_current(record.path) for record in records):
@@ -124,7 +124,7 @@ def _current(kb: KnowledgeBase, found: Callable[[], list[Record]]) -> list[Recor
     return found()
 
 
-def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
+def _about(kb: Workspace, prompt: str, project: str) -> list[Record]:
     """Return the records that *prompt* is really about, best first, as many as a hint holds.
 
     A prompt that asks for the person who asks is answered with their preferences, as a search for it is.
@@ -141,7 +141,7 @@ def _about(kb: KnowledgeBase, prompt: str, project: str) -> list[Record]:
     return list({hit.record.path: hit.record for hit in best}.values())
 
 
-def _ranked(kb: KnowledgeBase, about: Asked, wanted: Filter, project: str) -> list[Hit]:
+def _ranked(kb: Workspace, about: Asked, wanted: Filter, project: str) -> list[Hit]:
     """Return the records *wanted* that share a term with *about* or are named in it, best first."""
     index = kb.fresh(thorough=False)
     terms = index.postings.known(query_terms.asked(about.text, queries.MAX_TERMS))
@@ -153,13 +153,13 @@ def _ranked(kb: KnowledgeBase, about: Asked, wanted: Filter, project: str) -> li
     return rank.ranked(hits, about, scope=project)
 
 
-def _frequency(kb: KnowledgeBase, text: str, project: str) -> tuple[dict[str, int], int]:
+def _frequency(kb: Workspace, text: str, project: str) -> tuple[dict[str, int], int]:
     """Return in how many records each subject of *text* stands, and how many records there are."""
     index = kb.index
     return index.postings.frequencies(queries.subjects(text)), index.count(Filter(scopes=_scopes(project)))
 
 
-def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: str = GLOBAL) -> str:
+def start_of_session(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
     """Return what a starting session is told: after a compaction its compact form, then what always holds."""
     from kb.records.record_paths import REVIEWS
     from kb.sessions.active_sessions import active_compact
@@ -179,7 +179,7 @@ def start_of_session(kb: KnowledgeBase, session: str, *, source: str, project: s
 
 
 def spawn(
-    kb: KnowledgeBase, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi"
+    kb: Workspace, avatar: str, task: str, *, session: str = "", project: str = GLOBAL, style: str = "shi"
 ) -> str:
     """Return what the prompt of a sub-agent begins with: in the layout of SHI, or (*style* "ruyi") of RUYI.
 
@@ -203,7 +203,7 @@ def spawn(
     return hints.spawn(compact, listed.text, task, whole, language=kb.config.language, style=style)
 
 
-def _runs(kb: KnowledgeBase, session: str) -> bool:
+def _runs(kb: Workspace, session: str) -> bool:
     from kb.records.record_paths import safe_id
 
     return os.path.isfile(kb.state.path("active", safe_id(session), "compact.md"))
@@ -225,7 +225,7 @@ class Use(NamedTuple):
     cause: str
 
 
-def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
+def remember(kb: Workspace, moment: str, records: Sequence[Record]) -> None:
     """Note which records an agent was given; a state folder that cannot be written is no reason to be silent."""
     if not records:
         return
@@ -238,7 +238,7 @@ def remember(kb: KnowledgeBase, moment: str, records: Sequence[Record]) -> None:
         return
 
 
-def uses(kb: KnowledgeBase, record: Record) -> list[Use]:
+def uses(kb: Workspace, record: Record) -> list[Use]:
     """Return when *record* first matched a task, and which archived sessions cite it.
 
     A session that wrote the record itself has not used it yet, and an id means the record that the session's own
@@ -259,7 +259,7 @@ def uses(kb: KnowledgeBase, record: Record) -> list[Use]:
     return found
 
 
-def _means(kb: KnowledgeBase, reference: Reference, record: Record, scope: str) -> bool:
+def _means(kb: Workspace, reference: Reference, record: Record, scope: str) -> bool:
     """Return whether *reference*, said in a session of *scope*, means *record*."""
     if reference.id != record.id:
         return False
@@ -270,7 +270,7 @@ def _means(kb: KnowledgeBase, reference: Reference, record: Record, scope: str) 
     return record.scope == scope
 
 
-def _given(kb: KnowledgeBase, uid: str) -> list[tuple[str, str]]:
+def _given(kb: Workspace, uid: str) -> list[tuple[str, str]]:
     """Return time and moment of every hand-over of the record *uid*; a damaged line is passed over."""
     found = []
     with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:

@@ -30,7 +30,7 @@ from kb.text.line_ends import line_feeds, line_of
 from kb.text.segment import first_sentence, one_line
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 MEMORY = f"{BANK}/MEMORY.md"
 ANSWERS = 8
@@ -58,14 +58,14 @@ class Page(NamedTuple):
         return self.before != self.after
 
 
-def pages(kb: KnowledgeBase, *, force: bool = False) -> list[Page]:
+def pages(kb: Workspace, *, force: bool = False) -> list[Page]:
     """Return the files of the bank; raise NeedsPerson where somebody has edited a MACHINE block, unless *force*."""
     records = [r for r in kb.fresh().records(Filter(statuses=tuple(LIVE))) if not told(r, "").warning]
     values = ((MEMORY, "memory", _memory(kb, records)), (CONVENTIONS, "patterns", _conventions(kb, records)))
     return [_page(kb, path, template, value, force=force) for path, template, value in values]
 
 
-def write(kb: KnowledgeBase, *, force: bool = False) -> list[Page]:
+def write(kb: Workspace, *, force: bool = False) -> list[Page]:
     """Write the files of the bank that are not as they are to be, and return all of them."""
     made = pages(kb, force=force)
     for page in made:
@@ -75,7 +75,7 @@ def write(kb: KnowledgeBase, *, force: bool = False) -> list[Page]:
     return made
 
 
-def _page(kb: KnowledgeBase, path: str, template: str, values: Mapping[str, object], *, force: bool) -> Page:
+def _page(kb: Workspace, path: str, template: str, values: Mapping[str, object], *, force: bool) -> Page:
     writer = Writer(kb, template)
     inside = contained(writer(values).strip("\n") + "\n")
     inside = f"<!-- kb:{_sum(inside)} -->\n{inside}"
@@ -111,7 +111,7 @@ def _sum(text: str) -> str:
 # -- what the templates are filled with -----------------------------------------------------------
 
 
-def _memory(kb: KnowledgeBase, records: Sequence[Record]) -> dict[str, object]:
+def _memory(kb: Workspace, records: Sequence[Record]) -> dict[str, object]:
     language = kb.config.language
     counts = {kind.name: sum(record.kind == kind.name for record in records) for kind in KINDS}
     spoken = [f"{kind_label(name, language)} {n}" for name, n in counts.items() if n]
@@ -145,7 +145,7 @@ def _is_conclusion(record: Record) -> bool:
     return record.kind not in BY_NAME or concludes(record.title)
 
 
-def _conventions(kb: KnowledgeBase, records: Sequence[Record]) -> dict[str, object]:
+def _conventions(kb: Workspace, records: Sequence[Record]) -> dict[str, object]:
     groups = []
     for name in _GROUPS:
         own = sorted((r for r in records if r.kind == name and not _is_conclusion(r)), key=lambda r: (r.scope, r.id))

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.files import within
-from kb.hooks import EVENTS, HOSTS, codex_trust, install, plugin
+from kb.hooks import codex_trust, install, plugin
+from kb.hooks.host_table import EVENTS, HOSTS
 from kb.i18n import Message, msg
 from kb.sessions.unread_records import unknown_records
 from kb.startup.namedtuple import NamedTuple

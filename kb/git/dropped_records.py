@@ -33,7 +33,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _PUBLISHED, _SEEN, _SUSPECT, _UNSEEN, _ONCE, _UNTOLD = (
     "published", "index seen", "index suspect", "undone unseen", "put back", "put back untold",
@@ -68,20 +68,20 @@ class Changed(NamedTuple):
     """The last of them."""
 
 
-def remember(kb: KnowledgeBase, old: str, new: str) -> None:
+def remember(kb: Workspace, old: str, new: str) -> None:
     """Remember that kb has published the commit *new* upon *old*, and let git's index follow."""
     now = int(kb.now())
     rows = [row for row in _rows(kb, _PUBLISHED) if 0 <= now - row[2] < _WATCHED]
     kb.index.set_note(_PUBLISHED, json.dumps([*rows, [old, new, now]][-_MOST:]))
 
 
-def remember_once(kb: KnowledgeBase, old: str, new: str) -> None:
+def remember_once(kb: Workspace, old: str, new: str) -> None:
     """Remember the same where the process that published it ended before that was kept."""
     if not any(row[:2] == [old, new] for row in _rows(kb, _PUBLISHED)):
         remember(kb, old, new)
 
 
-def note_unseen(kb: KnowledgeBase, owed: Mapping[str, str], new: str, head: str) -> None:
+def note_unseen(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
     """Note which of the paths *owed*, published as *new* and not yet in the checkout, the commit *head* has undone."""
     if not is_ancestor(kb.repository, new, head):
         return
@@ -94,17 +94,17 @@ def note_unseen(kb: KnowledgeBase, owed: Mapping[str, str], new: str, head: str)
         kb.index.set_note(_UNSEEN, json.dumps([*_rows(kb, _UNSEEN), *undone][-_MOST:]))
 
 
-def was_compared(kb: KnowledgeBase) -> bool:
+def was_compared(kb: Workspace) -> bool:
     """Return whether git's index is as it was when it was last compared."""
     return kb.index.note(_SEEN) == index_stamp(kb.repository)
 
 
-def set_compared(kb: KnowledgeBase, stamp: str) -> None:
+def set_compared(kb: Workspace, stamp: str) -> None:
     """Note that nothing published was missing in git's index of *stamp*."""
     kb.index.set_note(_SEEN, stamp)
 
 
-def put_back(kb: KnowledgeBase) -> list[str]:
+def put_back(kb: Workspace) -> list[str]:
     """Put back what git's index has dropped, and return the paths; to be called under the lock of the repository."""
     stamp, published = index_stamp(kb.repository), _rows(kb, _PUBLISHED)
     if not published or kb.index.note(_SEEN) == stamp:
@@ -128,7 +128,7 @@ def put_back(kb: KnowledgeBase) -> list[str]:
     return [row.path for row, _ in found]
 
 
-def _has_everything(kb: KnowledgeBase, commit: str) -> bool:
+def _has_everything(kb: Workspace, commit: str) -> bool:
     """Return whether git's index has every file of the knowledge base as *commit*, the last that kb published.
 
     That is so after almost every `git add` and `git commit` of a person's; then one git process is all this costs.
@@ -138,7 +138,7 @@ def _has_everything(kb: KnowledgeBase, commit: str) -> bool:
     return not output.code and not output.out
 
 
-def put_back_if_free(kb: KnowledgeBase) -> None:
+def put_back_if_free(kb: Workspace) -> None:
     """Do the same for a call that only reads: nothing is waited for, and a later call does what this one cannot."""
     if was_compared(kb) or not _rows(kb, _PUBLISHED):
         return
@@ -146,7 +146,7 @@ def put_back_if_free(kb: KnowledgeBase) -> None:
         put_back(kb)
 
 
-def taken_out(kb: KnowledgeBase) -> dict[str, tuple[bytes | None, bytes | None]]:
+def taken_out(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return what the commit that is checked out has undone of what was published: path → content there and published.
 
     Only where git's index agrees with that commit, and the checkout still has the file as it was published, or as it
@@ -175,20 +175,20 @@ def taken_out(kb: KnowledgeBase) -> dict[str, tuple[bytes | None, bytes | None]]
     }
 
 
-def forget_undone(kb: KnowledgeBase) -> None:
+def forget_undone(kb: Workspace) -> None:
     """Forget what a commit may have undone, once that was looked at and committed again."""
     for note in (_SUSPECT, _UNSEEN):
         if kb.index.note(note):
             kb.index.set_note(note, "")
 
 
-def note_put_back(kb: KnowledgeBase, rows: Sequence[Sequence[str]]) -> None:
+def note_put_back(kb: Workspace, rows: Sequence[Sequence[str]]) -> None:
     """Note that each (path, object) of *rows* was put back, so that it is told, and not done again."""
     for note, new in ((_ONCE, [list(row[:2]) for row in rows]), (_UNTOLD, [row[0] for row in rows])):
         kb.index.set_note(note, json.dumps([*_rows(kb, note), *new][-_MOST:]))
 
 
-def tell_put_back(kb: KnowledgeBase) -> Message | None:
+def tell_put_back(kb: Workspace) -> Message | None:
     """Return what to tell a person of paths that were put back since this was last asked; None for nothing."""
     paths = _rows(kb, _UNTOLD)
     if not paths:
@@ -200,7 +200,7 @@ def tell_put_back(kb: KnowledgeBase) -> Message | None:
     )
 
 
-def still_dropped(kb: KnowledgeBase) -> list[str]:
+def still_dropped(kb: Workspace) -> list[str]:
     """Return the record files that the checkout has as they are committed, and git's index has not."""
     try:
         head = kb.repository.head()
@@ -211,7 +211,7 @@ def still_dropped(kb: KnowledgeBase) -> list[str]:
     return [row.path for row in rows if row.committed and _is_as_committed(kb, row.path, texts[row.committed])]
 
 
-def _dropped(kb: KnowledgeBase, published: Sequence[Sequence[str]], head: Head) -> Iterator[tuple[Differing, bool]]:
+def _dropped(kb: Workspace, published: Sequence[Sequence[str]], head: Head) -> Iterator[tuple[Differing, bool]]:
     """Yield what is to be put back, each path with whether the checkout has it as it is committed."""
     differing = list(_differing(kb, head))
     changed = _changed(kb, published) if differing else {}
@@ -228,7 +228,7 @@ def _dropped(kb: KnowledgeBase, published: Sequence[Sequence[str]], head: Head) 
             yield row, is_as_committed
 
 
-def _differing(kb: KnowledgeBase, head: Head) -> Iterator[Differing]:
+def _differing(kb: Workspace, head: Head) -> Iterator[Differing]:
     """Yield the files of the knowledge base that git's index has otherwise than *head*."""
     if not head.oid:
         return
@@ -244,7 +244,7 @@ def _object(oid: str) -> str:
     return oid if oid.strip("0") else ""
 
 
-def _changed(kb: KnowledgeBase, published: Sequence[Sequence[str]]) -> dict[str, Changed]:
+def _changed(kb: Workspace, published: Sequence[Sequence[str]]) -> dict[str, Changed]:
     """Return what became of each path that the commits *published* have changed."""
     trees = _trees(kb, published)
     rows = [row for row in published if row[0] in trees and row[1] in trees]
@@ -258,7 +258,7 @@ def _changed(kb: KnowledgeBase, published: Sequence[Sequence[str]]) -> dict[str,
     return {path: one for path, one in found.items() if path.startswith(CONTENT + "/")}
 
 
-def _objects_in(kb: KnowledgeBase, commit: str, paths: Sequence[str]) -> dict[str, str]:
+def _objects_in(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
     """Return the object of each of *paths* in *commit*; "" for one that is not there."""
     if not paths:
         return {}
@@ -267,7 +267,7 @@ def _objects_in(kb: KnowledgeBase, commit: str, paths: Sequence[str]) -> dict[st
     return {**dict.fromkeys(paths, ""), **{kb.repository.own(name): meta.split()[2] for meta, name in found}}
 
 
-def _trees(kb: KnowledgeBase, published: Sequence[Sequence[str]]) -> Mapping[str, str]:
+def _trees(kb: Workspace, published: Sequence[Sequence[str]]) -> Mapping[str, str]:
     """Return the tree of each commit that is still there; "" has the empty one."""
     commits = list(dict.fromkeys(oid for old, new, _ in published for oid in (old, new) if oid))
     asked = "".join(f"{oid}^{{tree}}\n" for oid in commits).encode()
@@ -276,7 +276,7 @@ def _trees(kb: KnowledgeBase, published: Sequence[Sequence[str]]) -> Mapping[str
     return {"": kb.repository.oid_of(b"tree", b""), **found}
 
 
-def _is_as_committed(kb: KnowledgeBase, path: str, committed: bytes | None) -> bool:
+def _is_as_committed(kb: Workspace, path: str, committed: bytes | None) -> bool:
     """Return whether the checkout has the file *path* as it is *committed*; None: not at all."""
     mine = content(os.path.join(kb.root, *path.split("/")))
     if mine is None or committed is None:
@@ -284,5 +284,5 @@ def _is_as_committed(kb: KnowledgeBase, path: str, committed: bytes | None) -> b
     return mine.replace(b"\r\n", b"\n") == committed.replace(b"\r\n", b"\n")
 
 
-def _rows(kb: KnowledgeBase, note: str) -> list[Any]:
+def _rows(kb: Workspace, note: str) -> list[Any]:
     return list(json.loads(kb.index.note(note) or "[]"))

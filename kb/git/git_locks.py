@@ -4,39 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator
 
-from kb.errors import Busy
-from kb.files import STALE
 from kb.git.git_process import place_of_command
-from kb.i18n import msg
 
 _PROCESSES = "/proc"
 _REWRITING = frozenset({"merge", "rebase", "stash", "am", "cherry-pick", "revert"})
 """Not `commit` and `pull`: they may wait for an editor or for the network, and `pull` runs one of these."""
-
-
-def lock_held(path: str) -> Busy:
-    """Return the trouble that the lock *path* is there, with what to do about it.
-
-    git writes no process number into its locks. One that is older than a minute is taken for one of a process that
-    died; `kb doctor --fix` makes sure that no git process works there before it takes it away.
-    """
-    try:
-        age = abs(time.time() - os.stat(path).st_mtime)
-    except OSError:
-        age = 0.0
-    if age < STALE:
-        return Busy(
-            msg("another git process holds {path}", path=path),
-            hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
-        )
-    return Busy(
-        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path,
-            n=int(age // 60)),
-        hint=msg("take it away: kb doctor --fix"),
-    )  # fmt: skip
 
 
 def git_may_run(*folders: str) -> bool:

@@ -8,9 +8,11 @@ only the user's configuration can say what is to be run instead.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
+from kb.files import STALE
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -250,10 +252,30 @@ def failure(arguments: Sequence[str], output: Output) -> GitFailed | Busy:
     theirs = (line.removeprefix("remote:").strip() for line in lines if line.startswith(("remote: ", " ! [")))
     text = "; ".join([words.removeprefix("fatal: ").removeprefix("error: "), *filter(None, theirs)])
     if lock := _LOCK.search(output.error):
-        from kb.git.git_locks import lock_held
-
         return lock_held(lock[1])
     if any(sign in output.error for sign in _PASSING):
         return Busy(msg("git {command} failed: {problem}", command=arguments[0], problem=text))
     hint = next((hint for sign, hint in _WAYS_OUT.items() if sign in output.error), "")
     return GitFailed(msg("git {command} failed: {problem}", command=arguments[0], problem=text), hint=hint)
+
+
+def lock_held(path: str) -> Busy:
+    """Return the trouble that the lock *path* is there, with what to do about it.
+
+    git writes no process number into its locks. One that is older than a minute is taken for one of a process that
+    died; `kb doctor --fix` makes sure that no git process works there before it takes it away.
+    """
+    try:
+        age = abs(time.time() - os.stat(path).st_mtime)
+    except OSError:
+        age = 0.0
+    if age < STALE:
+        return Busy(
+            msg("another git process holds {path}", path=path),
+            hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
+        )
+    return Busy(
+        msg("a git process that has died left {path}: nobody has let go of it for {n} minutes", path=path,
+            n=int(age // 60)),
+        hint=msg("take it away: kb doctor --fix"),
+    )  # fmt: skip

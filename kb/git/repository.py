@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kb.errors import Busy, GitFailed
 from kb.files import harden
 from kb.git.git_dir import common_dir, enclosing, first_line, packed
-from kb.git.git_locks import lock_held
-from kb.git.git_process import Output, Started, failure, run, scrubbed
+from kb.git.git_process import Output, Started, failure, lock_held, run, scrubbed
 from kb.git.trees import patched
 from kb.git.untrusted_config import Guard
 from kb.i18n import msg

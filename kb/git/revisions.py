@@ -14,7 +14,7 @@ from kb.records.record_paths import CONTENT, REVIEWS, is_record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 MOST_BRANCHES = 200
 """Open branches that are looked at, the youngest ones: each costs a question to git."""
@@ -45,7 +45,7 @@ class Branch(NamedTuple):
 # -- two lines ------------------------------------------------------------------------------------
 
 
-def parted(kb: KnowledgeBase, revision: str) -> Parted:
+def parted(kb: Workspace, revision: str) -> Parted:
     """Return where HEAD and *revision* parted; raise GitFailed naming the next step where git cannot tell."""
     head, tip = commit_of(kb, "HEAD"), commit_of(kb, revision)
     if not head:
@@ -60,24 +60,24 @@ def parted(kb: KnowledgeBase, revision: str) -> Parted:
     return Parted(tip, head, base, _fork(kb, tip, base))
 
 
-def _fork(kb: KnowledgeBase, tip: str, base: str) -> str:
+def _fork(kb: Workspace, tip: str, base: str) -> str:
     parents = [commit_of(kb, "HEAD^1"), commit_of(kb, "HEAD^2")]
     work = next((parent for parent in parents if parent != base), "") if base in parents else ""
     return (common(kb, tip, work) if work else "") or base
 
 
-def _missing(kb: KnowledgeBase, otherwise: Message) -> Message:
+def _missing(kb: Workspace, otherwise: Message) -> Message:
     if os.path.exists(os.path.join(kb.repository.common_dir, "shallow")):
         return msg("the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow")
     return otherwise
 
 
-def commit_of(kb: KnowledgeBase, revision: str) -> str:
+def commit_of(kb: Workspace, revision: str) -> str:
     """Return the commit that *revision* names, or ""."""
     return _word(kb, "rev-parse", "-q", "--verify", f"{revision}^{{commit}}")
 
 
-def common(kb: KnowledgeBase, one: str, other: str) -> str:
+def common(kb: Workspace, one: str, other: str) -> str:
     """Return the commit in which two commits parted, or ""; raise GitFailed where git could not look.
 
     Taken for none, a base that could not be read would make one side's removals come back.
@@ -88,12 +88,12 @@ def common(kb: KnowledgeBase, one: str, other: str) -> str:
     return "" if output.code else output.out.decode("utf-8", "replace").strip()
 
 
-def _word(kb: KnowledgeBase, *arguments: str) -> str:
+def _word(kb: Workspace, *arguments: str) -> str:
     output = kb.repository.output(arguments)
     return "" if output.code else output.out.decode("utf-8", "replace").strip()
 
 
-def merge_sides(kb: KnowledgeBase) -> tuple[str, str] | None:
+def merge_sides(kb: Workspace) -> tuple[str, str] | None:
     """Return both sides of the merge that is going on, or of the one that HEAD is; None for neither."""
     going_on = commit_of(kb, "MERGE_HEAD")
     if going_on:
@@ -105,30 +105,30 @@ def merge_sides(kb: KnowledgeBase) -> tuple[str, str] | None:
 # -- what changed ---------------------------------------------------------------------------------
 
 
-def changed(kb: KnowledgeBase, commit: str) -> set[str]:
+def changed(kb: Workspace, commit: str) -> set[str]:
     """Return the record files that the checkout does not have as *commit* has them, those unknown to git included."""
     content = kb.repository.full(CONTENT)
     unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", content)
     return _records(kb, kb.repository.git(*_DIFF, "--name-only", commit, "--", content) + unknown)
 
 
-def changed_between(kb: KnowledgeBase, one: str, other: str) -> set[str]:
+def changed_between(kb: Workspace, one: str, other: str) -> set[str]:
     """Return the record files in which two commits differ."""
     return _records(kb, kb.repository.git(*_DIFF, "--name-only", one, other, "--", kb.repository.full(CONTENT)))
 
 
-def _records(kb: KnowledgeBase, names: bytes) -> set[str]:
+def _records(kb: Workspace, names: bytes) -> set[str]:
     return set(filter(is_record, map(kb.repository.own, os.fsdecode(names).split("\0"))))
 
 
-def own_changes(kb: KnowledgeBase, trunk: str, tip: str) -> set[str] | None:
+def own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
     """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
     arguments = (*_DIFF, "--name-only", "--diff-filter=AM", f"{trunk}...{tip}", "--", kb.repository.full(CONTENT))
     output = kb.repository.output(arguments)
     return None if output.code else _records(kb, output.out)
 
 
-def records_at(kb: KnowledgeBase, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Record]:
+def records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Record]:
     """Return the record in each (commit, path) of *wanted* that can be read there."""
     asked = sorted(wanted)
     found: dict[tuple[str, str], Record] = {}
@@ -144,7 +144,7 @@ def records_at(kb: KnowledgeBase, wanted: Iterable[tuple[str, str]]) -> dict[tup
 # -- branches -------------------------------------------------------------------------------------
 
 
-def open_branches(kb: KnowledgeBase, lines: Parted, revision: str) -> list[Branch]:
+def open_branches(kb: Workspace, lines: Parted, revision: str) -> list[Branch]:
     """Return the branches that may be merged too, the youngest first: open reviews, and what stands at the remote.
 
     What is in HEAD or in the other line, and what the checked-out branch is pushed to, is left out.
@@ -163,12 +163,12 @@ def open_branches(kb: KnowledgeBase, lines: Parted, revision: str) -> list[Branc
     return list(found.values())
 
 
-def _remote(kb: KnowledgeBase, revision: str) -> str:
+def _remote(kb: Workspace, revision: str) -> str:
     ref = _word(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
     return ref.split("/")[2] if ref.startswith("refs/remotes/") else "origin"
 
 
-def _pushed_to(kb: KnowledgeBase, remote: str) -> Sequence[str]:
+def _pushed_to(kb: Workspace, remote: str) -> Sequence[str]:
     """Return the remote-tracking branches of the one that is checked out."""
     ref = kb.repository.head().ref
     upstream = _word(kb, "for-each-ref", "--format=%(upstream)", ref) if ref else ""

@@ -10,7 +10,7 @@ from kb.git.repository import Repository
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 def files_below(top: str) -> Iterator[str]:
@@ -21,13 +21,13 @@ def files_below(top: str) -> Iterator[str]:
         yield from (inside + name for name in names)
 
 
-def tracked(kb: KnowledgeBase, top: str) -> list[str]:
+def tracked(kb: Workspace, top: str) -> list[str]:
     """Return the files of the project at *top* that git knows or would take, relative to it."""
     names = ask_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(files_below(top))
 
 
-def ask_git(kb: KnowledgeBase, top: str, *arguments: str) -> bytes | None:
+def ask_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:
     """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
 
     The repository is any that work was done in: what its settings name is not run.

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kb.errors import KbError
 from kb.files import STALE, content, harden, remove, remove_folder, write, write_whole
 from kb.fingerprints import stamp
-from kb.git.git_locks import lock_held
-from kb.git.git_process import Output, Started, failure
+from kb.git.git_process import Output, Started, failure, lock_held
 from kb.git.path_safety import leads_out
 from kb.git.repository import PATIENCE, Repository
 from kb.startup.namedtuple import NamedTuple

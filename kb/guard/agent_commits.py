@@ -10,7 +10,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.record_stamps import GONE
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _LOG = ("log", "--raw", "--no-abbrev", "--no-renames", "--no-show-signature", "-z",
         "--format=%x01%H %ct %at%x02%(trailers)%x02")  # fmt: skip
@@ -20,7 +20,7 @@ _BROUGHT = ("rebase", "pull", "cherry-pick")
 """How git says that it has brought a change to other commits, and maybe put two changes of one file together."""
 
 
-def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], began: int) -> set[tuple[str, str]]:
+def made_since(kb: Workspace, before: str, now: Head, paths: Sequence[str], began: int) -> set[tuple[str, str]]:
     """Return path and content of what has changed at *paths* by plain commits, not by kb, from *before* to *now*.
 
     They were made here and since *began* (nanoseconds). A merge brings what others have committed, and what was rebased
@@ -50,7 +50,7 @@ def made_since(kb: KnowledgeBase, before: str, now: Head, paths: Sequence[str], 
     return {row for one in (*fresh, *older) for row in one.rows}
 
 
-def _moves(kb: KnowledgeBase) -> list[tuple[str, str]]:
+def _moves(kb: Workspace) -> list[tuple[str, str]]:
     """Return where HEAD has gone and why, as its log says, the last move first."""
     listed = kb.repository.git("log", "-g", "-n", str(_MOVES), "--format=%H %gs", "HEAD", check=False)
     rows = (row.partition(" ") for row in listed.decode("utf-8", "replace").splitlines())
@@ -72,7 +72,7 @@ class _Commit(NamedTuple):
     rows: tuple[tuple[str, str], ...]
 
 
-def _replaced(kb: KnowledgeBase, before: str, now: str) -> set[int]:
+def _replaced(kb: Workspace, before: str, now: str) -> set[int]:
     """Return when the commits were written that HEAD does not lead to any more: a rewritten one keeps that time.
 
     They are asked for whatever files they are about: what `filter-branch` puts into a commit was not in it before.
@@ -82,13 +82,13 @@ def _replaced(kb: KnowledgeBase, before: str, now: str) -> set[int]:
     return set(map(int, listed.split()))
 
 
-def _contents(kb: KnowledgeBase, paths: Sequence[str], without: set[str]) -> set[tuple[str, str]]:
+def _contents(kb: Workspace, paths: Sequence[str], without: set[str]) -> set[tuple[str, str]]:
     """Return path and content of what any other commit has put into *paths*, on whatever branch."""
     found = _commits(kb, [*_LOG, "-n", "5000", "--all", "--reflog", "--", *paths])
     return {row for commit in found if commit.oid not in without for row in commit.rows}
 
 
-def _commits(kb: KnowledgeBase, words: Sequence[str]) -> Iterator[_Commit]:
+def _commits(kb: Workspace, words: Sequence[str]) -> Iterator[_Commit]:
     listed = os.fsdecode(kb.repository.git(*words, check=False))
     for part in listed.split("\x01")[1:]:
         about, trailers, rest = part.split("\x02", 2)

@@ -14,7 +14,7 @@ from kb.startup.lazy_regex import IGNORECASE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 BANK = "memory-bank"
 _MOST = 2000
@@ -52,7 +52,7 @@ class Grounds(NamedTuple):
         return [os.path.join(self.root, CONTENT), *([self.bank] if self.bank else [])]
 
 
-def grounds(kb: KnowledgeBase, folder: str) -> Grounds:
+def grounds(kb: Workspace, folder: str) -> Grounds:
     """Return the folders that matter to a call in *folder*."""
     here = os.path.realpath(folder or kb.root)
     found = enclosing(here)

@@ -25,7 +25,7 @@ from kb.state.session_log import NOTICED, QUOTED, READ, Log
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _ASKED_ABOUT = 20
 """Paths of one call for which constraints are looked up."""
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     folder: str = ""
 
 
-def ruled(kb: KnowledgeBase, seen: Seen) -> Decision:
+def ruled(kb: Workspace, seen: Seen) -> Decision:
     """Return what the guard says to the call *seen*, and remember what it reads of the memory."""
     call = touched(seen.tool, seen.given, _variables(kb, seen))
     ground = grounds(kb, seen.folder)
@@ -62,7 +62,7 @@ def ruled(kb: KnowledgeBase, seen: Seen) -> Decision:
     return joined(refused, *_looked_at(kb, written, ground, log, many=many))
 
 
-def _variables(kb: KnowledgeBase, seen: Seen) -> dict[str, str]:
+def _variables(kb: Workspace, seen: Seen) -> dict[str, str]:
     known = {name: value for name in ("HOME", "USER", "TMPDIR", "KB_HOME") if (value := kb.environment.get(name))}
     return {**known, "PWD": seen.folder or kb.root}
 
@@ -82,7 +82,7 @@ def _remember(call: Call, ground: Grounds, log: Log) -> None:
             log.add(READ, f"kb {word}")
 
 
-def _wanted(kb: KnowledgeBase, ground: Grounds, settings: Risk) -> list[str]:
+def _wanted(kb: Workspace, ground: Grounds, settings: Risk) -> list[str]:
     """Return the files of the memory bank of which one must have been read; none where there are none to read."""
     if not ground.bank:
         return []
@@ -94,7 +94,7 @@ def _wanted(kb: KnowledgeBase, ground: Grounds, settings: Risk) -> list[str]:
 
 
 def _step(
-    kb: KnowledgeBase, ground: Grounds, settings: Risk, log: Log, paths: Sequence[str], *, is_high: bool
+    kb: Workspace, ground: Grounds, settings: Risk, log: Log, paths: Sequence[str], *, is_high: bool
 ) -> Message | None:
     """Return how the memory is to be read; None where it has been, or where nothing in it is about the call."""
     reads = log.here(READ)
@@ -114,7 +114,7 @@ def _step(
     return None
 
 
-def _governing(kb: KnowledgeBase, project: str, paths: Sequence[str]) -> Record | None:
+def _governing(kb: Workspace, project: str, paths: Sequence[str]) -> Record | None:
     """Return an accepted record whose impact names one of *paths*, or a folder above; None for none."""
     scopes = tuple({project, GLOBAL})
     for path in paths[:_ASKED_ABOUT]:
@@ -139,7 +139,7 @@ class Standing(NamedTuple):
     """The paths that were asked about, each with its risk."""
 
 
-def standing(kb: KnowledgeBase, folder: str, paths: Sequence[str] = ()) -> Standing:
+def standing(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> Standing:
     """Return how the guard stands in *folder*, and what it thinks of writing each of *paths*; raise BadRisk."""
     from kb.guard.risk_settings import settings_at
 
@@ -158,7 +158,7 @@ def settings_text() -> str:
 # -- who may write -----------------------------------------------------------------------------------
 
 
-def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Decision:
+def _refused(kb: Workspace, seen: Seen, call: Call, ground: Grounds) -> Decision:
     """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
     language = kb.config.language
     if call.forges:
@@ -178,7 +178,7 @@ def _refused(kb: KnowledgeBase, seen: Seen, call: Call, ground: Grounds) -> Deci
     return _settings_asked(kb, call, ground)
 
 
-def _takes_back(kb: KnowledgeBase, place: Place, path: str) -> bool:
+def _takes_back(kb: Workspace, place: Place, path: str) -> bool:
     """Return whether the write to *path* is what kb itself asks for after a change outside kb."""
     if not place.back:
         return False
@@ -187,7 +187,7 @@ def _takes_back(kb: KnowledgeBase, place: Place, path: str) -> bool:
     return may_be_taken_back(kb, real_path(path), place.back)
 
 
-def _settings_asked(kb: KnowledgeBase, call: Call, ground: Grounds) -> Decision:
+def _settings_asked(kb: Workspace, call: Call, ground: Grounds) -> Decision:
     from kb.config import FILE
 
     own = {os.path.join(kb.root, name) for name in (FILE, RISK_FILE)}
@@ -201,7 +201,7 @@ def _settings_asked(kb: KnowledgeBase, call: Call, ground: Grounds) -> Decision:
 # -- what should have been read, and what holds --------------------------------------------------------
 
 
-def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: Log, *, many: bool) -> list[Decision]:
+def _looked_at(kb: Workspace, written: Sequence[str], ground: Grounds, log: Log, *, many: bool) -> list[Decision]:
     """Return what is said of writing the paths *written*: what should have been read, and the constraints on them."""
     kept = log.quiet()
     patterns = kept.get("patterns", []) if kept.get("project") == ground.project else [""]
@@ -240,13 +240,13 @@ def _looked_at(kb: KnowledgeBase, written: Sequence[str], ground: Grounds, log: 
     return said
 
 
-def _constraints(kb: KnowledgeBase, ground: Grounds) -> Filter:
+def _constraints(kb: Workspace, ground: Grounds) -> Filter:
     """Return what asks for the accepted constraints of the project."""
     project = kb.project(ground.folder)
     return Filter(kinds=("constraint",), scopes=tuple({project, GLOBAL}), statuses=(Status.ACCEPTED,))
 
 
-def _quoted(kb: KnowledgeBase, constraints: Filter, written: Sequence[str], log: Log) -> Decision:
+def _quoted(kb: Workspace, constraints: Filter, written: Sequence[str], log: Log) -> Decision:
     """Quote the constraints on what is written, each once in a session."""
     known = set(log.ever(QUOTED))
     on_paths = [

@@ -23,7 +23,7 @@ from kb.state.agent_shells import mended
 from kb.state.record_stamps import GONE, Entry, Snapshot
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 COPIED, LEFT = "k", "a"
 """Marks of files; behind LEFT stands what the file had before, for an agent may take its change back."""
@@ -77,7 +77,7 @@ class Judged(NamedTuple):
 # -- looking -----------------------------------------------------------------------------------------
 
 
-def look(kb: KnowledgeBase, folder: str) -> Look | None:
+def look(kb: Workspace, folder: str) -> Look | None:
     """Return how the files differ from the snapshot; None where there was none: then it is taken."""
     before = snapshots.load(kb.root)
     if before is None:
@@ -108,7 +108,7 @@ def look(kb: KnowledgeBase, folder: str) -> Look | None:
     return Look(before, now, tuple(changes))
 
 
-def _taken(kb: KnowledgeBase, folder: str) -> None:
+def _taken(kb: Workspace, folder: str) -> None:
     """Take the first snapshot: what no commit has is copied."""
     head = kb.repository.head()
     folders, stamps = _scanned(kb.root, _banks(kb, folder))
@@ -130,7 +130,7 @@ def _taken(kb: KnowledgeBase, folder: str) -> None:
     _forget_old_copies(kb, files)
 
 
-def adopt(kb: KnowledgeBase, seen: Look, changes: Iterable[Change], left: Iterable[str] = ()) -> None:
+def adopt(kb: Workspace, seen: Look, changes: Iterable[Change], left: Iterable[str] = ()) -> None:
     """Keep what is there now as what there is to be: what an agent has *left* so with that mark.
 
     Of the other *changes*, what no commit has is copied.
@@ -150,7 +150,7 @@ def adopt(kb: KnowledgeBase, seen: Look, changes: Iterable[Change], left: Iterab
     _forget_old_copies(kb, files)
 
 
-def may_be_taken_back(kb: KnowledgeBase, path: str, back: str) -> bool:
+def may_be_taken_back(kb: Workspace, path: str, back: str) -> bool:
     """Return whether the file *path* stands as an agent left it, so that the agent may take its change back.
 
     *back*: how; only what was not there before may be removed.
@@ -162,25 +162,25 @@ def may_be_taken_back(kb: KnowledgeBase, path: str, back: str) -> bool:
     return back != REMOVED or entry.mark == LEFT + GONE
 
 
-def adopt_all(kb: KnowledgeBase, seen: Look) -> None:
+def adopt_all(kb: Workspace, seen: Look) -> None:
     """Keep everything as it is now: it was no agent."""
     is_as_saved = seen.before == seen.now and not seen.changes
     if not is_as_saved:
         adopt(kb, seen, seen.changes)
 
 
-def refresh(kb: KnowledgeBase, folder: str, left: Iterable[Change]) -> None:
+def refresh(kb: Workspace, folder: str, left: Iterable[Change]) -> None:
     """Take the snapshot again after files were put back; the changes in *left* stand as the agent has made them."""
     if seen := look(kb, folder):
         adopt(kb, seen, seen.changes, [change.path for change in left])
 
 
-def _save(kb: KnowledgeBase, made: Snapshot) -> None:
+def _save(kb: Workspace, made: Snapshot) -> None:
     kb.state.made()
     write_whole(snapshots.file_of(kb.root), snapshots.encoded(kb.root, made))
 
 
-def _banks(kb: KnowledgeBase, folder: str) -> set[str]:
+def _banks(kb: Workspace, folder: str) -> set[str]:
     found = {*snapshots.banks(folder), *snapshots.banks(kb.root)}
     return {snapshots.named(kb.root, bank) for bank in found}
 
@@ -220,14 +220,14 @@ def _data(root: str, path: str) -> bytes | None:
         return None
 
 
-def _name(kb: KnowledgeBase, data: bytes | None) -> str:
+def _name(kb: Workspace, data: bytes | None) -> str:
     return GONE if data is None else kb.repository.oid_of(b"blob", data)
 
 
 # -- contents ----------------------------------------------------------------------------------------
 
 
-def _copied(kb: KnowledgeBase, entry: Entry, data: bytes | None) -> Entry:
+def _copied(kb: Workspace, entry: Entry, data: bytes | None) -> Entry:
     """Keep a copy of *data*, the content of *entry*, which no commit has."""
     if data is None or len(data) > _LARGEST:
         return entry
@@ -238,7 +238,7 @@ def _copied(kb: KnowledgeBase, entry: Entry, data: bytes | None) -> Entry:
     return entry._replace(mark=COPIED)
 
 
-def content_of(kb: KnowledgeBase, oid: str) -> bytes | None:
+def content_of(kb: Workspace, oid: str) -> bytes | None:
     """Return the content that git names *oid*, from a copy or a commit; None where it is lost."""
     with contextlib.suppress(OSError), open(snapshots.place(kb.root, COPIES, oid), "rb") as file:
         return file.read()
@@ -246,7 +246,7 @@ def content_of(kb: KnowledgeBase, oid: str) -> bytes | None:
     return None if output.code else output.out
 
 
-def _forget_old_copies(kb: KnowledgeBase, files: Mapping[str, Entry]) -> None:
+def _forget_old_copies(kb: Workspace, files: Mapping[str, Entry]) -> None:
     used = {entry.oid for entry in files.values()}
     with contextlib.suppress(OSError), os.scandir(snapshots.place(kb.root, COPIES)) as entries:
         for entry in entries:
@@ -254,7 +254,7 @@ def _forget_old_copies(kb: KnowledgeBase, files: Mapping[str, Entry]) -> None:
                 os.unlink(entry.path)
 
 
-def tree(kb: KnowledgeBase, head: Head, paths: Iterable[str]) -> dict[str, str]:
+def tree(kb: Workspace, head: Head, paths: Iterable[str]) -> dict[str, str]:
     """Return git's names of the contents that the files *paths* have in the commit of *head*; none for the others."""
     inside = [path for path in paths if not os.path.isabs(path)]
     if not head.oid or not inside:
@@ -268,12 +268,12 @@ def tree(kb: KnowledgeBase, head: Head, paths: Iterable[str]) -> dict[str, str]:
 # -- judging -----------------------------------------------------------------------------------------
 
 
-def is_gits_own(kb: KnowledgeBase) -> bool:
+def is_gits_own(kb: Workspace) -> bool:
     """Return whether git is in the middle of bringing changes together: what it has then is not yet anybody's."""
     return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in _UNDER_WAY)
 
 
-def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = ()) -> Judged:
+def judged(kb: Workspace, seen: Look, began: int, allowed: Sequence[str] = ()) -> Judged:
     """Return what the call that *began* then (nanoseconds) has done; what kb, a person or git has done is not in it."""
     head = Head(seen.now.ref, seen.now.head)
     has_moved = seen.before.head != head.oid
@@ -304,7 +304,7 @@ def judged(kb: KnowledgeBase, seen: Look, began: int, allowed: Sequence[str] = (
     return Judged(tuple(edits), tuple(discarded), tuple(moved))
 
 
-def _has_grown(kb: KnowledgeBase, seen: Look) -> bool:
+def _has_grown(kb: Workspace, seen: Look) -> bool:
     """Return whether the same branch is checked out, with more commits: then no record is left behind."""
     return seen.before.ref == seen.now.ref and is_ancestor(kb.repository, seen.before.head, seen.now.head)
 
@@ -313,12 +313,12 @@ def _is_ours(change: Change, ours: Mapping[str, str]) -> bool:
     return ours.get(change.path) == sha256(change.data or b"").hexdigest()
 
 
-def _is_known_text(kb: KnowledgeBase, change: Change) -> bool:
+def _is_known_text(kb: Workspace, change: Change) -> bool:
     """Return whether a person's text that was away for a while, as with `git stash pop`, is there again."""
     return change.after != GONE and os.path.exists(snapshots.place(kb.root, COPIES, change.after))
 
 
-def _matters(kb: KnowledgeBase, change: Change) -> bool:
+def _matters(kb: Workspace, change: Change) -> bool:
     """Return whether a record is gone, or has another status than it had."""
     if change.before == GONE or not change.path.startswith(f"{CONTENT}/") or not change.path.endswith(".md"):
         return False

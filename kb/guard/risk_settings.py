@@ -11,7 +11,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _CACHE = "risk.json"
 _LARGEST = 100_000
@@ -39,7 +39,7 @@ def settings_at(root: str) -> Risk:
     return settings_of(values, {key: entry.line + 1 for key, entry in entries.items()}, source, path)
 
 
-def settings_of_kb(kb: KnowledgeBase) -> Risk:
+def settings_of_kb(kb: Workspace) -> Risk:
     """Return the settings of *kb*: a hook has no time for YAML."""
     try:
         about = os.stat(os.path.join(kb.root, FILE))

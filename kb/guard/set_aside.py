@@ -25,7 +25,7 @@ from kb.state.record_stamps import GONE
 from kb.state.session_log import OWED, Log
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 KEPT = "refs/kb/kept/"
 """Refs of texts that were taken away; nobody else gets them. Each new one takes away the old ones."""
@@ -44,7 +44,7 @@ class Caller(NamedTuple):
     host: str = "claude"
 
 
-def before_call(kb: KnowledgeBase, caller: Caller, *, asked: bool = False) -> Decision:
+def before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> Decision:
     """Look at the files before a call that can write: what has changed meanwhile is a person's, and stays.
 
     *asked*: the person is asked about this call, so the settings may change in it. Where the call before did not say
@@ -61,7 +61,7 @@ def before_call(kb: KnowledgeBase, caller: Caller, *, asked: bool = False) -> De
     return said
 
 
-def after_call(kb: KnowledgeBase, caller: Caller) -> Decision:
+def after_call(kb: Workspace, caller: Caller) -> Decision:
     """Answer a call that has ended: with nothing where it has changed nothing outside kb."""
     began = record_stamps.began(kb.root, caller.session)
     allowed = record_stamps.allowed(kb.root, caller.session).split("\n")
@@ -77,7 +77,7 @@ def after_call(kb: KnowledgeBase, caller: Caller) -> Decision:
     return _answered(kb, caller, seen, began, allowed)
 
 
-def end_of_turn(kb: KnowledgeBase, caller: Caller) -> Decision:
+def end_of_turn(kb: Workspace, caller: Caller) -> Decision:
     """Look at all files at the end of a turn in which something could write.
 
     Where there are so many files that a call looks at a part of them, what has changed since the turn began is named.
@@ -102,7 +102,7 @@ def end_of_turn(kb: KnowledgeBase, caller: Caller) -> Decision:
 
 
 def _answered(
-    kb: KnowledgeBase, caller: Caller, seen: Look, began: int, allowed: Sequence[str], *, only_named: bool = False
+    kb: Workspace, caller: Caller, seen: Look, began: int, allowed: Sequence[str], *, only_named: bool = False
 ) -> Decision:
     """Do what the settings of before the call ask for, and tell of it."""
     mode = policy.mode_of(kb.environment.get(policy.MODE), seen.before.mode).name
@@ -133,7 +133,7 @@ def _answered(
 # -- block -------------------------------------------------------------------------------------------
 
 
-def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> Message:
+def _set_aside(kb: Workspace, caller: Caller, seen: Look, changes: Sequence[Change]) -> Message:
     """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     others = [one for one in changes if os.path.isabs(one.path) or _masked(kb, one.data) != one.data]
@@ -160,7 +160,7 @@ def _set_aside(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[
     )  # fmt: skip
 
 
-def _committed(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> list[str]:
+def _committed(kb: Workspace, seen: Look, changes: Sequence[Change]) -> list[str]:
     """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     paths = [change.path for change in inside]
@@ -170,7 +170,7 @@ def _committed(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> list
             if now.get(one.path, GONE) == one.after and before.get(one.path, GONE) != one.after]  # fmt: skip
 
 
-def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Message:
+def _still_committed(kb: Workspace, seen: Look, paths: Sequence[str]) -> Message:
     """Tell which command undoes what was committed: kb takes back no commit that it has not made.
 
     It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
@@ -186,7 +186,7 @@ def _still_committed(kb: KnowledgeBase, seen: Look, paths: Sequence[str]) -> Mes
     )  # fmt: skip
 
 
-def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Change]) -> str:
+def _branch(kb: Workspace, caller: Caller, seen: Look, changes: Sequence[Change]) -> str:
     """Commit *changes* to a review branch of their own, on what was checked out before the call; return its name."""
     repository = kb.repository
     tip = seen.before.head or repository.head().oid
@@ -213,7 +213,7 @@ def _branch(kb: KnowledgeBase, caller: Caller, seen: Look, changes: Sequence[Cha
     return branch
 
 
-def _masked(kb: KnowledgeBase, data: bytes | None) -> bytes | None:
+def _masked(kb: Workspace, data: bytes | None) -> bytes | None:
     """Return *data* without secrets: a review branch goes to the remote with the next sync."""
     from kb.safety.redaction import redact
 
@@ -223,7 +223,7 @@ def _masked(kb: KnowledgeBase, data: bytes | None) -> bytes | None:
         return data
 
 
-def _record(kb: KnowledgeBase, change: Change) -> Record | None:
+def _record(kb: Workspace, change: Change) -> Record | None:
     """Return the record that the file of *change* was, or is; None for none."""
     before = outside_changes.content_of(kb, change.before) if change.before != GONE else None
     for data in (before, change.data):
@@ -235,7 +235,7 @@ def _record(kb: KnowledgeBase, change: Change) -> Record | None:
     return None
 
 
-def _put_back(kb: KnowledgeBase, change: Change) -> bool:
+def _put_back(kb: Workspace, change: Change) -> bool:
     """Put the file of *change* back as it was before and return whether that could be done."""
     place = os.path.join(kb.root, change.path)
     if record_stamps.stamp(place).partition(":")[0] != (str(change.changed) if change.changed else GONE):
@@ -260,7 +260,7 @@ def _unlinked(root: str, folder: str) -> None:
             os.unlink(place)
 
 
-def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
+def _unstage(kb: Workspace, changes: Iterable[Change]) -> None:
     """Take the agent's versions out of git's index; what a person has staged there is something else."""
     paths = []
     for change in changes:
@@ -276,7 +276,7 @@ def _unstage(kb: KnowledgeBase, changes: Iterable[Change]) -> None:
 # -- warn, and what is kept --------------------------------------------------------------------------
 
 
-def _left(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> Message:
+def _left(kb: Workspace, seen: Look, changes: Sequence[Change]) -> Message:
     return msg(
         "kb: {paths} changed outside kb: kb has checked nothing of it. "
         "Next: hand it in with kb write, then: {command}",
@@ -284,7 +284,7 @@ def _left(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> Message:
     )  # fmt: skip
 
 
-def _taking_back(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> str:
+def _taking_back(kb: Workspace, seen: Look, changes: Sequence[Change]) -> str:
     """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
     known = outside_changes.tree(kb, kb.repository.head(), [change.path for change in changes])
     committed = _committed(kb, seen, changes) if seen.before.head else []
@@ -300,16 +300,16 @@ def _taking_back(kb: KnowledgeBase, seen: Look, changes: Sequence[Change]) -> st
     return "; ".join(commands)
 
 
-def _and_commit(kb: KnowledgeBase, restore: str) -> str:
+def _and_commit(kb: Workspace, restore: str) -> str:
     """Return the command *restore*, and behind it the one that commits what it has restored."""
     return f"{restore} && {_git(kb, 'commit', '-m', 'Undo changes outside kb')}"
 
 
-def _git(kb: KnowledgeBase, *words: str) -> str:
+def _git(kb: Workspace, *words: str) -> str:
     return shlex.join(["git", "-C", kb.root, *words])
 
 
-def _kept(kb: KnowledgeBase, changes: Sequence[Change]) -> Message:
+def _kept(kb: Workspace, changes: Sequence[Change]) -> Message:
     """Keep a person's text that no commit has, and tell how it comes back."""
     ref = keep(kb, {_name(change): outside_changes.content_of(kb, change.before) for change in changes})
     paths = [_name(change) for change in changes]
@@ -321,7 +321,7 @@ def _kept(kb: KnowledgeBase, changes: Sequence[Change]) -> Message:
     )  # fmt: skip
 
 
-def keep(kb: KnowledgeBase, contents: Mapping[str, bytes | None]) -> str:
+def keep(kb: Workspace, contents: Mapping[str, bytes | None]) -> str:
     """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref."""
     stamp = time.strftime(_TIME, time.gmtime(kb.now()))
     with kb.repository.locked(), kb.state.stage() as stage:
@@ -336,7 +336,7 @@ def keep(kb: KnowledgeBase, contents: Mapping[str, bytes | None]) -> str:
     return ref
 
 
-def _forgetting(kb: KnowledgeBase) -> list[Move]:
+def _forgetting(kb: Workspace) -> list[Move]:
     """Return the moves that take away what has been kept for longer than `outside.DAYS`; their names say since when."""
     last = KEPT + time.strftime(_TIME, time.gmtime(kb.now() - outside_changes.DAYS * 86_400))
     rows = (row.split(" ") for row in kb.repository.refs(KEPT, "%(refname) %(objectname)"))

@@ -19,7 +19,7 @@ from kb.state.session_log import STARTED, TASK, Log
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _USUAL = "general-purpose"
 """The type of a sub-agent where the call names none."""
@@ -29,7 +29,7 @@ _TAIL = 400_000
 """Bytes at the end of a transcript in which an open call is looked for."""
 
 
-def remember_task(kb: KnowledgeBase, session: str, given: Mapping[str, Any], call: str) -> None:
+def remember_task(kb: Workspace, session: str, given: Mapping[str, Any], call: str) -> None:
     """Remember the task in what a tool is *given* that starts a sub-agent; *call* is the host's id of it."""
     kind, task = _told(given)
     if task:
@@ -37,7 +37,7 @@ def remember_task(kb: KnowledgeBase, session: str, given: Mapping[str, Any], cal
         Log(kb, session).add(TASK, json.dumps([kind, call, task[:_LONGEST]], ensure_ascii=False))
 
 
-def take_task(kb: KnowledgeBase, session: str, agent_type: str, transcript: str) -> str:
+def take_task(kb: Workspace, session: str, agent_type: str, transcript: str) -> str:
     """Return the task of the sub-agent of *agent_type* that starts now; "" where more than one may be its own.
 
     Where no call was remembered, the transcript of its parent may have one that is not answered yet.

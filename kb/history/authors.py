@@ -9,12 +9,12 @@ from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FORM = "%x01%an%x00%(trailers:key=Kb-Host,valueonly,separator=%x2C)%x00"
 
 
-def paths_by(kb: KnowledgeBase, agent: str) -> set[str]:
+def paths_by(kb: Workspace, agent: str) -> set[str]:
     """Return the paths of the records that *agent* wrote or changed, under the names they had then and have now.
 
     *agent*: what a candidate names as its host ("claude"), or the name of a commit's author; case does not count.
@@ -32,7 +32,7 @@ def paths_by(kb: KnowledgeBase, agent: str) -> set[str]:
     return found
 
 
-def _commits(kb: KnowledgeBase) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+def _commits(kb: Workspace) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     """Yield author, hosts and (path before, path after) of every commit that touched records, newest first."""
     if not kb.repository.head().oid:
         return

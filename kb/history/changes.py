@@ -12,7 +12,7 @@ from kb.records.model import Record, Status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 GROUPS = ("decided", "superseded", "deprecated", "rejected", "reopened", "proposed", "amended", "edited", "removed")
 """What can become of a record, in the order in which it is told."""
@@ -44,7 +44,7 @@ class Between(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def between(kb: KnowledgeBase, older: str, newer: str) -> Between:
+def between(kb: Workspace, older: str, newer: str) -> Between:
     """Return what became of the records from commit *older* ("": nothing) to commit *newer*, by what and by id."""
     with contextlib.closing(index_at(kb, newer)) as index:
         world = {changing.identity(record): record for record in index.records()}

@@ -13,11 +13,11 @@ from kb.git.repository import Repository
 from kb.history.record_links import resolved
 from kb.records.model import GLOBAL, LIVE, Record, aliases_of
 from kb.records.record_paths import CONTENT
-from kb.sessions.session_archive import session_file
+from kb.sessions.session_archive import session_file, sessions
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 RELATIONS = ("superseded by", "amended by", "cited by", "supersedes", "amends", "same claim", "same files")
 _MOST = 1000
@@ -52,7 +52,7 @@ class Impact(NamedTuple):
     places: tuple[Place, ...]
 
 
-def impact(kb: KnowledgeBase, name: str, *, scope: str = "") -> Impact:
+def impact(kb: Workspace, name: str, *, scope: str = "") -> Impact:
     """Return what depends on the record *name*: other records, code that cites it, files and sessions."""
     kb.fresh()
     record = kb.record(name, scope=scope)
@@ -63,7 +63,7 @@ def impact(kb: KnowledgeBase, name: str, *, scope: str = "") -> Impact:
     return Impact(record, tuple(records), (*_code(kb, record), *_files(kb, record), *_sessions(kb, record)))
 
 
-def _records(kb: KnowledgeBase, record: Record) -> Iterator[Dependent]:
+def _records(kb: Workspace, record: Record) -> Iterator[Dependent]:
     index = kb.index
     for facet, relation in (("supersedes", "superseded by"), ("amends", "amended by"), ("cites", "cited by")):
         for name in (record.id, *aliases_of(record.extra)):
@@ -87,7 +87,7 @@ def _records(kb: KnowledgeBase, record: Record) -> Iterator[Dependent]:
 # -- outside the records --------------------------------------------------------------------------
 
 
-def _tops(kb: KnowledgeBase, record: Record) -> dict[str, str]:
+def _tops(kb: Workspace, record: Record) -> dict[str, str]:
     """Return name and folder of the projects on this machine in which *record* holds."""
     known = projects(kb)
     if record.scope == GLOBAL:
@@ -96,7 +96,7 @@ def _tops(kb: KnowledgeBase, record: Record) -> dict[str, str]:
     return {name: known[name]} if name in known else {}
 
 
-def _code(kb: KnowledgeBase, record: Record) -> Iterator[Place]:
+def _code(kb: Workspace, record: Record) -> Iterator[Place]:
     """Yield the lines of code that cite *record* as `[D001]` or `kb:D001`, `[shop:D001]` from elsewhere."""
     project = record.scope.removeprefix("project/")
     names = [f"[{record.id}]", f"kb:{record.id}", f"[{project}:{record.id}]"]
@@ -110,7 +110,7 @@ def _code(kb: KnowledgeBase, record: Record) -> Iterator[Place]:
                 yield Place("code", os.path.join(top, path), line, text.strip())
 
 
-def _found(kb: KnowledgeBase, top: str, words: list[str]) -> Iterator[tuple[str, int, str]]:
+def _found(kb: Workspace, top: str, words: list[str]) -> Iterator[tuple[str, int, str]]:
     """Yield path, line number and text of the lines in the tracked files of *top* with one of *words*."""
     given = [part for word in words for part in ("-e", word)]
     with contextlib.suppress(GitFailed, Busy):
@@ -124,7 +124,7 @@ def _found(kb: KnowledgeBase, top: str, words: list[str]) -> Iterator[tuple[str,
                     yield path, int(number), text
 
 
-def _files(kb: KnowledgeBase, record: Record) -> Iterator[Place]:
+def _files(kb: Workspace, record: Record) -> Iterator[Place]:
     """Yield the files that *record* is about, where they stand on this machine."""
     for top in _tops(kb, record).values() if record.scope != GLOBAL else ():
         for path in record.impact:
@@ -133,8 +133,8 @@ def _files(kb: KnowledgeBase, record: Record) -> Iterator[Place]:
                 yield Place("file", place)
 
 
-def _sessions(kb: KnowledgeBase, record: Record) -> Iterator[Place]:
-    for session in kb.sessions():
+def _sessions(kb: Workspace, record: Record) -> Iterator[Place]:
+    for session in sessions(kb):
         if session.project not in (record.scope, record.scope.removeprefix("project/")) and record.scope != GLOBAL:
             continue
         with contextlib.suppress(FileNotFoundError):

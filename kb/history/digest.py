@@ -17,10 +17,10 @@ from kb.history.revision_spec import begin_of, midnight
 from kb.records.model import Record, Status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.mergeability import judged
-from kb.writing.reviews import Review
+from kb.writing.reviews import Review, reviews
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 YOUNG = 30
 """Days a record is given before it is told that nobody was handed it."""
@@ -43,7 +43,7 @@ class Digest(NamedTuple):
     """What the gate refused of the sessions that this clone read since."""
 
 
-def digest(kb: KnowledgeBase, since: str) -> Digest:
+def digest(kb: Workspace, since: str) -> Digest:
     """Return what happened since the ISO day *since*, and what waits."""
     newest = commit_of(kb, "HEAD")
     changes = between(kb, begin_of(kb, since), newest)
@@ -55,10 +55,10 @@ def digest(kb: KnowledgeBase, since: str) -> Digest:
     unused = [record for record in records if record.status == Status.ACCEPTED and record.uid not in handed]
     old = tuple(record for record in unused if _age(record, kb.today()) > YOUNG) if first else ()
     refused = tuple(refusals(kb, midnight(since)))
-    return Digest(since, changes, tuple(judged(kb, kb.reviews())), waiting, old, first, refused)
+    return Digest(since, changes, tuple(judged(kb, reviews(kb))), waiting, old, first, refused)
 
 
-def _handed(kb: KnowledgeBase) -> tuple[str, set[str]]:
+def _handed(kb: Workspace) -> tuple[str, set[str]]:
     """Return the day of the first hand-over and the uids of all records handed over; a damaged line is passed over."""
     first, found = "", set[str]()
     with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:

@@ -10,7 +10,7 @@ from kb.records.model import Status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
@@ -32,7 +32,7 @@ STAGES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def history(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Moment]:
+def history(kb: Workspace, name: str, *, scope: str = "") -> list[Moment]:
     """Return the life of the record *name*, oldest first, from git and from what cites it."""
     from kb.git.blame import changes_of
 

@@ -12,7 +12,7 @@ from kb.records.model import GLOBAL, Record, aliases_of
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Link(NamedTuple):
@@ -28,7 +28,7 @@ class Link(NamedTuple):
     line: int = 0
 
 
-def links(kb: KnowledgeBase, name: str, *, scope: str = "") -> list[Link]:
+def links(kb: Workspace, name: str, *, scope: str = "") -> list[Link]:
     """Return all links of the record *name*, outward ones first.
 
     The other ends have the names by which the caller finds them; where nothing is known of him, those of the record's

@@ -7,13 +7,14 @@ import time
 from kb.errors import BadInput, GitFailed
 from kb.git.revisions import commit_of
 from kb.i18n import msg
+from kb.sessions.session_archive import day_named
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
-def revision(kb: KnowledgeBase, name: str) -> str:
+def revision(kb: Workspace, name: str) -> str:
     """Return the commit that the revision *name* means; raise BadInput for none."""
     commit = commit_of(kb, name) if name and not name.startswith("-") else ""
     if not commit:
@@ -22,7 +23,7 @@ def revision(kb: KnowledgeBase, name: str) -> str:
     return commit
 
 
-def two(kb: KnowledgeBase, span: str) -> tuple[str, str]:
+def two(kb: Workspace, span: str) -> tuple[str, str]:
     """Return the commits that "A..B" means; a side that is missing is HEAD."""
     older, dots, newer = span.partition("..")
     if not dots:
@@ -30,9 +31,9 @@ def two(kb: KnowledgeBase, span: str) -> tuple[str, str]:
     return revision(kb, older or "HEAD"), revision(kb, newer.removeprefix(".") or "HEAD")
 
 
-def end_of(kb: KnowledgeBase, word: str) -> str:
+def end_of(kb: Workspace, word: str) -> str:
     """Return the last commit of the checked-out line up to the end of the day *word*; raise BadInput for none."""
-    day = kb.day_named(word)
+    day = day_named(word, kb.now())
     found = before(kb, midnight(day) + 86_400)
     if not found:
         said = msg("nothing was committed yet on {day}", day=day)
@@ -40,12 +41,12 @@ def end_of(kb: KnowledgeBase, word: str) -> str:
     return found
 
 
-def begin_of(kb: KnowledgeBase, day: str) -> str:
+def begin_of(kb: Workspace, day: str) -> str:
     """Return the last commit of the checked-out line before the ISO *day*; "" where there was none yet."""
     return before(kb, midnight(day))
 
 
-def before(kb: KnowledgeBase, moment: float) -> str:
+def before(kb: Workspace, moment: float) -> str:
     """Return the last commit of the checked-out line before the time *moment* (seconds since 1970), or ""."""
     if not commit_of(kb, "HEAD"):
         raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))

@@ -11,14 +11,14 @@ from kb.search.answer import Explained, explained
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _WIDER = 30
 """So many times more answers are looked through where too few of them are the agent's."""
 
 
 def asked(
-    kb: KnowledgeBase, query: str, *, wanted: Filter, project: str, limit: int, commit: str = "", agent: str = ""
+    kb: Workspace, query: str, *, wanted: Filter, project: str, limit: int, commit: str = "", agent: str = ""
 ) -> Explained:
     """Return what answers *query*, of the records as they stood at *commit* and of those *agent* had a hand in."""
     paths = paths_by(kb, agent) if agent else None

@@ -24,7 +24,7 @@ from kb.records.record_paths import CONTENT, is_record
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 KEPT = 4
 """Indexes of the past that are kept."""
@@ -32,7 +32,7 @@ _NOTE = "past"
 _BEGIN, _END = "past-", ".db"
 
 
-def index_at(kb: KnowledgeBase, commit: str) -> Index:
+def index_at(kb: Workspace, commit: str) -> Index:
     """Return the index of the records as they stood at *commit*; the caller closes it."""
     files = _files(kb, commit)
     mark = kb.repository.oid_of(b"blob", "\n".join(f"{oid} {path}" for path, oid in sorted(files.items())).encode())
@@ -55,25 +55,25 @@ def index_at(kb: KnowledgeBase, commit: str) -> Index:
     return _opened(kb, path)
 
 
-def _opened(kb: KnowledgeBase, path: str) -> Index:
+def _opened(kb: Workspace, path: str) -> Index:
     return Index(path, kb.state.path(_NOTE), ())
 
 
-def record_at(kb: KnowledgeBase, commit: str, name: str, *, scope: str = "") -> tuple[Record, str]:
+def record_at(kb: Workspace, commit: str, name: str, *, scope: str = "") -> tuple[Record, str]:
     """Return the record that *name* meant at *commit*, and its file; raise UnknownId."""
     with contextlib.closing(index_at(kb, commit)) as index:
         record = one_named(index, name, scope)
     return record, decode(kb.repository.blob(commit, record.path) or b"", record.path)
 
 
-def _files(kb: KnowledgeBase, commit: str) -> dict[str, str]:
+def _files(kb: Workspace, commit: str) -> dict[str, str]:
     """Return path and blob of the record files of *commit*."""
     folders = tuple(f"{folder}/" for folder in kb.index.folders)
     found = kb.repository.files(commit, CONTENT)
     return {path: oid for path, oid in found.items() if is_record(path) and path.startswith(folders)}
 
 
-def _made(kb: KnowledgeBase, files: dict[str, str], mark: str, path: str) -> Index:
+def _made(kb: Workspace, files: dict[str, str], mark: str, path: str) -> Index:
     """Make the index of *files* in the file *path*: from a copy of today's where that has most of them as they were."""
     today = kb.fresh()
     known = {record.path for record in today.records()} | {path for path, _, _ in today.broken()}
@@ -95,7 +95,7 @@ def _made(kb: KnowledgeBase, files: dict[str, str], mark: str, path: str) -> Ind
     return index
 
 
-def _unchanged(kb: KnowledgeBase, known: set[str], files: dict[str, str]) -> set[str]:
+def _unchanged(kb: Workspace, known: set[str], files: dict[str, str]) -> set[str]:
     """Return those of the paths *known* today whose file is as it stands in *files*."""
     head = commit_of(kb, "HEAD")
     today = _files(kb, head)
@@ -103,7 +103,7 @@ def _unchanged(kb: KnowledgeBase, known: set[str], files: dict[str, str]) -> set
     return {path for path in known - edited if path in files and today.get(path) == files[path]}
 
 
-def _read(kb: KnowledgeBase, files: dict[str, str]) -> dict[str, Record]:
+def _read(kb: Workspace, files: dict[str, str]) -> dict[str, Record]:
     texts = objects(kb.repository, files.values())
     found = {}
     for path, oid in files.items():
@@ -112,7 +112,7 @@ def _read(kb: KnowledgeBase, files: dict[str, str]) -> dict[str, Record]:
     return found
 
 
-def _forget_others(kb: KnowledgeBase) -> None:
+def _forget_others(kb: Workspace) -> None:
     """Take away the indexes of the past that were asked longest ago, but for KEPT of them."""
     with contextlib.suppress(OSError), os.scandir(kb.state.folder) as entries:
         kept = [entry for entry in entries if entry.name.startswith(_BEGIN) and entry.name.endswith(_END)]

@@ -14,10 +14,10 @@ from kb.records.record_paths import CONTENT
 from kb.records.record_paths import PROJECT_FILE as MARK
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.writing.project import identity, owners_in
+from kb.state.project import identity, owners_in
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 SHOWN = 10
 """How many of the newest changes of one record come with its text before and after."""
@@ -64,7 +64,7 @@ class _Step(NamedTuple):
     path: str
 
 
-def story(kb: KnowledgeBase) -> Story:
+def story(kb: Workspace) -> Story:
     """Return what git knows of all records of *kb*."""
     own = _own_address(kb)
     branch = kb.repository.head().ref.removeprefix("refs/heads/")
@@ -77,7 +77,7 @@ def story(kb: KnowledgeBase) -> Story:
     )
 
 
-def _versions(kb: KnowledgeBase) -> dict[str, tuple[Version, ...]]:
+def _versions(kb: Workspace) -> dict[str, tuple[Version, ...]]:
     steps: dict[str, list[_Step]] = {}
     now: dict[str, str] = {}
     for step in _steps(kb):
@@ -102,7 +102,7 @@ def _versions(kb: KnowledgeBase) -> dict[str, tuple[Version, ...]]:
     return {path: tuple(told(step) for step in found) for path, found in steps.items()}
 
 
-def _steps(kb: KnowledgeBase) -> Iterator[_Step]:
+def _steps(kb: Workspace) -> Iterator[_Step]:
     """Yield what every commit did to every record, newest first."""
     if not kb.repository.head().oid:
         return
@@ -131,7 +131,7 @@ def _version(commit: str, time: str, author: str, message: str) -> Version:
 # -- on the web -----------------------------------------------------------------------------------
 
 
-def _own_address(kb: KnowledgeBase) -> str:
+def _own_address(kb: Workspace) -> str:
     """Return host, owner and name of the repository around *kb*, or ""."""
     return _checked(identity(kb, kb.repository.top, kb.repository.common_dir))
 
@@ -154,7 +154,7 @@ def _request(place: str) -> str:
     return _address(place, "compare/")
 
 
-def _code(kb: KnowledgeBase, own: str) -> dict[str, str]:
+def _code(kb: Workspace, own: str) -> dict[str, str]:
     """Return for the scope of every project whose repository is known where it shows files."""
     top = os.path.join(kb.root, CONTENT, "anchors", "projects")
     names = sorted(os.listdir(top)) if os.path.isdir(top) else []

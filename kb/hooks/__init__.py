@@ -11,6 +11,7 @@ import os
 import sys
 
 from kb.hooks.fast_path import says_nothing
+from kb.hooks.host_table import EVENTS, HOSTS
 from kb.paths import found
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import begin, leave
@@ -19,21 +20,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 USAGE = "usage: kb-hook EVENT [--host claude] < payload.json, or: kb-hook write < candidates.json"
-EVENTS = {
-    "session-start": "SessionStart",
-    "user-prompt": "UserPromptSubmit",
-    "pre-compact": "PreCompact",
-    "stop": "Stop",
-    "subagent-stop": "SubagentStop",
-    "subagent-start": "SubagentStart",
-    "session-end": "SessionEnd",
-    "pre-tool": "PreToolUse",
-    "post-tool": "PostToolUse",
-    "messages": "Messages",
-}
-"""The events kb answers, by the word of the command line and by kb's name for them, which is Claude Code's."""
-HOSTS = ("claude", "codex", "gemini", "copilot", "cursor", "opencode")
-"""The hosts kb speaks to. Each is a module of this name, and only the one that is named is loaded."""
 
 MAX_PAYLOAD = 32_000_000
 _owns_process = False

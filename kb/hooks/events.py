@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kb.capture.save_session import Saved
-    from kb.sessions.usage_alerts import Lit
+    from kb.capture.usage_alerts import Lit
 
 _MEASURED = frozenset({"context_usage_percent", "context_tokens"})
 """Fields of a payload in which a host tells how full the context is."""
@@ -178,7 +178,7 @@ def pre_compact(kb: KnowledgeBase, payload: Mapping[str, Any]) -> Decision:
 
     Where the red light has just archived it, it is not archived again for the same compaction.
     """
-    from kb.sessions.usage_alerts import put_out
+    from kb.capture.usage_alerts import put_out
 
     path = _transcript(payload)
     if not _usable(kb, "PreCompact", path, needed=True):
@@ -230,7 +230,7 @@ def _light(kb: KnowledgeBase, payload: Mapping[str, Any], *, only_told: bool = F
     """Do what the use of the context calls for, if anything; where that fails, the event is answered all the same."""
     if not payload.keys() & _MEASURED and not _size(_transcript(payload)):
         return None
-    from kb.sessions import usage_alerts
+    from kb.capture import usage_alerts
 
     try:
         return usage_alerts.lit(

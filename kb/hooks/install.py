@@ -15,7 +15,8 @@ from importlib import import_module
 from types import ModuleType
 
 from kb.errors import BadInput, UnknownId
-from kb.hooks import EVENTS, HOSTS, json_edit, opencode, plugin
+from kb.hooks import json_edit, opencode, plugin
+from kb.hooks.host_table import EVENTS, HOSTS
 from kb.hooks.settings_file import MEND, Change, content, encoded, json_in, original, project_around
 from kb.i18n import msg
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple

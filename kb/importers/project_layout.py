@@ -20,10 +20,11 @@ from kb.records.record_paths import CONTENT, TREE
 from kb.sessions.prune_transcript import settings_at, settings_text
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.templates import FOLDER
+from kb.writing.bulk_import import import_records
 from kb.writing.plain_files import Change, change_files, contents, uncommitted
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _SETTINGS = "kb.toml"
 _DCP = "dcp-config.yaml"
@@ -43,7 +44,7 @@ class Migrated(NamedTuple):
     commit: str = ""
 
 
-def migrate(kb: KnowledgeBase, layout: str, *, dry_run: bool = False) -> Migrated:
+def migrate(kb: Workspace, layout: str, *, dry_run: bool = False) -> Migrated:
     """Change to *layout*: `project` makes the tree or makes it anew, `user` removes it; both take back from it first.
 
     What is taken back: anchors, archives, templates and settings that only the tree has. Raise NeedsPerson for an
@@ -62,7 +63,7 @@ def migrate(kb: KnowledgeBase, layout: str, *, dry_run: bool = False) -> Migrate
 
     _refuse_uncommitted(kb)
     new = _refuse_edited(kb)
-    brought = kb.import_records(new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
+    brought = import_records(kb, new, origin=f"{TREE}/anchors.md", dry_run=dry_run) if new else []
     commit = change_files(kb, "layout", plan, dry_run=dry_run)
     return Migrated(tuple(changed), tuple(brought), "" if dry_run else commit)
 
@@ -70,7 +71,7 @@ def migrate(kb: KnowledgeBase, layout: str, *, dry_run: bool = False) -> Migrate
 # -- the tree -------------------------------------------------------------------------------------
 
 
-def stale_anchors(kb: KnowledgeBase) -> str:
+def stale_anchors(kb: Workspace) -> str:
     """Return the path of `anchors.md` where the tree has it and it no longer says what the records do; else ""."""
     path = f"{TREE}/anchors.md"
     place = os.path.join(kb.root, *path.split("/"))
@@ -82,12 +83,12 @@ def stale_anchors(kb: KnowledgeBase) -> str:
         return path if file.read().removeprefix(SNAPSHOT.encode()) != _anchors(kb) else ""
 
 
-def _anchors(kb: KnowledgeBase) -> bytes:
+def _anchors(kb: Workspace) -> bytes:
     """Return all records as `anchors.md` has them."""
     return render(sorted(kb.records(), key=lambda record: record.uid or "~"), "zh", GLOBAL).encode()
 
 
-def _tree(kb: KnowledgeBase, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
+def _tree(kb: Workspace, tip: str, back: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of the tree as the records and the commit *tip*, with *back* above it, have them."""
     names = [_DCP, *map(_template, _FORMS), *kb.repository.files(tip, f"{CONTENT}/sessions")]
     here = {**contents(kb, tip, names), **back}
@@ -112,7 +113,7 @@ def _template(form: str) -> str:
     return f"{CONTENT}/templates/{form}.md"
 
 
-def _built_in(kb: KnowledgeBase, form: str) -> bytes:
+def _built_in(kb: Workspace, form: str) -> bytes:
     with open(os.path.join(FOLDER, kb.config.language, f"{form}.md"), "rb") as file:
         return file.read()
 
@@ -125,7 +126,7 @@ def _default() -> bytes:
 # -- the way back ---------------------------------------------------------------------------------
 
 
-def _refuse_uncommitted(kb: KnowledgeBase) -> None:
+def _refuse_uncommitted(kb: Workspace) -> None:
     """Raise NeedsPerson for edits that nobody has committed: what is taken back is what is committed."""
     paths = uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
     if paths:
@@ -135,7 +136,7 @@ def _refuse_uncommitted(kb: KnowledgeBase) -> None:
         )
 
 
-def _refuse_edited(kb: KnowledgeBase) -> list[Record]:
+def _refuse_edited(kb: Workspace) -> list[Record]:
     """Return the anchors that only the tree has; raise NeedsPerson for those that it has in other words."""
     tip = kb.repository.head().oid
     place = f"{TREE}/anchors.md"
@@ -159,7 +160,7 @@ def _text(record: Record) -> str:
     return re.sub(r"\n{2,}", "\n\n", render([record], "zh", GLOBAL)).strip().removesuffix("---").strip()
 
 
-def _taken_back(kb: KnowledgeBase, tip: str, kept: Mapping[str, bytes | None]) -> dict[str, bytes]:
+def _taken_back(kb: Workspace, tip: str, kept: Mapping[str, bytes | None]) -> dict[str, bytes]:
     """Return the files that the tree has and `content/` lacks: settings, templates and archives."""
     back: dict[str, bytes] = {}
     for path, data in kept.items():
@@ -186,7 +187,7 @@ def _archive(folder: str) -> str:
     return f"{project}-{year}{month}{day}-{rest}"
 
 
-def _setting(kb: KnowledgeBase, tip: str, layout: str) -> Mapping[str, bytes]:
+def _setting(kb: Workspace, tip: str, layout: str) -> Mapping[str, bytes]:
     """Return the settings with *layout* in its line, or as the last one."""
     data = kb.repository.blob(tip, _SETTINGS)
     text = decode(data, _SETTINGS) if data else ""

@@ -18,7 +18,7 @@ from kb.records.model import LIVE, Record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _MANY = 2_000
 """So many files that git does not vouch for, and looking at all is no dearer."""
@@ -43,7 +43,7 @@ class Looking(NamedTuple):
     edited: Started
     compared: Comparing | None
 
-    def still_holds(self, kb: KnowledgeBase) -> bool:
+    def still_holds(self, kb: Workspace) -> bool:
         """Tell whether neither git's index nor the index of the records has changed since it began."""
         return (self.stamp, self.notes) == (_stamp(kb), _notes(kb)) and (not self.tip or self.tip == _tip(kb))
 
@@ -68,11 +68,11 @@ class Notes(NamedTuple):
         return set(json.loads(self.watched or "[]"))
 
 
-def _notes(kb: KnowledgeBase) -> Notes:
+def _notes(kb: Workspace) -> Notes:
     return Notes(kb.index.note("git"), kb.index.note("base"), kb.index.note("watched"))
 
 
-def look(kb: KnowledgeBase) -> Looking:
+def look(kb: Workspace) -> Looking:
     """Let git begin to look at the files; it works while the caller does something else."""
     stamp, notes = _stamp(kb), _notes(kb)
     edited = _look_for_edits(kb)
@@ -82,12 +82,12 @@ def look(kb: KnowledgeBase) -> Looking:
     return Looking(stamp, notes, tip, edited, Comparing(kb, notes.base, tip) if notes.base and tip else None)
 
 
-def looked_lately(kb: KnowledgeBase) -> bool:
+def looked_lately(kb: Workspace) -> bool:
     """Tell whether a search may do without a look at every file of a large knowledge base."""
     return 0 <= kb.now() - float(kb.index.note("looked") or "-inf") < _LATELY and is_settled(kb)
 
 
-def look_ahead(kb: KnowledgeBase) -> Looking | None:
+def look_ahead(kb: Workspace) -> Looking | None:
     """Do the same where somebody else has committed, so that a write will have to look; it goes on loading."""
     with contextlib.suppress(KbError, OSError):  # the write will meet the same trouble, and tells it
         if not knows(kb, kb.repository.head().oid):
@@ -95,7 +95,7 @@ def look_ahead(kb: KnowledgeBase) -> Looking | None:
     return None
 
 
-def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
+def refresh(kb: Workspace, looking: Looking | None = None) -> None:
     """Bring the index up to the checkout; nothing that changed is missed."""
     began = kb.now()
     _refresh(kb, looking)
@@ -104,7 +104,7 @@ def refresh(kb: KnowledgeBase, looking: Looking | None = None) -> None:
         kb.index.set_note("looked", str(began))
 
 
-def _put_back_dropped(kb: KnowledgeBase) -> None:
+def _put_back_dropped(kb: Workspace) -> None:
     """Put back what git's index has lost since kb published it; nothing is loaded where the index is as kb left it."""
     if kb.index.note("published") and kb.index.note("index seen") != _stamp(kb):
         from kb.git.dropped_records import put_back_if_free
@@ -112,7 +112,7 @@ def _put_back_dropped(kb: KnowledgeBase) -> None:
         put_back_if_free(kb)
 
 
-def _refresh(kb: KnowledgeBase, looking: Looking | None) -> None:
+def _refresh(kb: Workspace, looking: Looking | None) -> None:
     if looking and not looking.still_holds(kb):
         looking.given_up()
         looking = None
@@ -155,7 +155,7 @@ class Comparing:
     changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
     """
 
-    def __init__(self, kb: KnowledgeBase, base: str, tip: str) -> None:
+    def __init__(self, kb: Workspace, base: str, tip: str) -> None:
         """Begin."""
         self._kb = kb
         start, content = kb.repository.start, kb.repository.full("content")
@@ -180,7 +180,7 @@ class Comparing:
         return Compared(moved, doubtful) if len(moved) + len(doubtful) <= _MANY else None
 
 
-def in_tip(kb: KnowledgeBase, tip: str) -> list[Record]:
+def in_tip(kb: Workspace, tip: str) -> list[Record]:
     """Return the live records that the commit *tip* has of files which cannot be read in the checkout: mostly none.
 
     Such a file is in no answer, but what it said is still decided.
@@ -197,7 +197,7 @@ def in_tip(kb: KnowledgeBase, tip: str) -> list[Record]:
     return [record for record in found if record.status in LIVE]
 
 
-def _unwatched(kb: KnowledgeBase) -> set[str]:
+def _unwatched(kb: Workspace) -> set[str]:
     """Return the files that git does not look at: those it does not know, and those it was told to pass over."""
     listed = kb.repository.git("ls-files", "-o", "-c", "-v", "-z", "--", kb.repository.full("content"), check=False)
     return _own(kb, _passed_over(listed))
@@ -210,7 +210,7 @@ def _passed_over(listed: bytes) -> set[bytes]:
     return {row[2:] for row in listed.split(b"\0") if row and not row.startswith(b"H ")}
 
 
-def _staged(kb: KnowledgeBase, tip: str) -> set[str]:
+def _staged(kb: Workspace, tip: str) -> set[str]:
     """Return the files that git's index has otherwise than the commit *tip*."""
     if not tip:
         return set()
@@ -219,7 +219,7 @@ def _staged(kb: KnowledgeBase, tip: str) -> set[str]:
     return _own(kb, out.split(b"\0")[:-1])
 
 
-def watch(kb: KnowledgeBase, paths: Iterable[str]) -> None:
+def watch(kb: Workspace, paths: Iterable[str]) -> None:
     """Have the files *paths*, which kb has just written, looked at the next time, whatever is compared then.
 
     The index of the records knows them as no commit has them that it agreed with: between that commit and another one
@@ -228,7 +228,7 @@ def watch(kb: KnowledgeBase, paths: Iterable[str]) -> None:
     kb.index.set_note("watched", _json(_notes(kb).names | {*paths}))
 
 
-def is_settled(kb: KnowledgeBase, base: str = "") -> bool:
+def is_settled(kb: Workspace, base: str = "") -> bool:
     """Tell whether git's index is as it was when the index of the records was last brought up to the checkout.
 
     *base*: and that this was the commit which was checked out.
@@ -236,7 +236,7 @@ def is_settled(kb: KnowledgeBase, base: str = "") -> bool:
     return kb.index.note("git") == _stamp(kb) and base in ("", kb.index.note("base"))
 
 
-def settle(kb: KnowledgeBase, tip: str, stamp: str) -> None:
+def settle(kb: Workspace, tip: str, stamp: str) -> None:
     """Say that git's index of *stamp*, with which kb has just followed to *tip*, agrees with the index of the records.
 
     The stamp was taken while kb held the index: what somebody has made of it since has yet to be looked at.
@@ -245,7 +245,7 @@ def settle(kb: KnowledgeBase, tip: str, stamp: str) -> None:
     kb.index.set_note("base", tip)
 
 
-def knows(kb: KnowledgeBase, tip: str) -> bool:
+def knows(kb: Workspace, tip: str) -> bool:
     """Tell whether the index has seen the files as the commit *tip* has them.
 
     It has not where somebody else has committed, and where a writer died, or could not write the index, after its
@@ -254,12 +254,12 @@ def knows(kb: KnowledgeBase, tip: str) -> bool:
     return kb.index.note("tip") == tip
 
 
-def know(kb: KnowledgeBase, tip: str) -> None:
+def know(kb: Workspace, tip: str) -> None:
     """Say that the index has seen the files as the commit *tip* has them."""
     kb.index.set_note("tip", tip)
 
 
-def _note(kb: KnowledgeBase, notes: Notes) -> None:
+def _note(kb: Workspace, notes: Notes) -> None:
     with kb.index.changing():
         kb.index.set_note("git", notes.stamp)
         kb.index.set_note("base", notes.base)
@@ -270,7 +270,7 @@ def _json(watched: Iterable[str]) -> str:
     return json.dumps(sorted(path for path in watched if path.endswith(".md")))
 
 
-def _edited(kb: KnowledgeBase, looking: Looking) -> set[str] | None:
+def _edited(kb: Workspace, looking: Looking) -> set[str] | None:
     """Return the files that are not as git's index has them; None where git does not say."""
     output = looking.edited.ended()
     if output.code:
@@ -282,15 +282,15 @@ def _edited(kb: KnowledgeBase, looking: Looking) -> set[str] | None:
     return _own(kb, _look_for_edits(kb).ended().out.split(b"\0")[:-1])
 
 
-def _look_for_edits(kb: KnowledgeBase) -> Started:
+def _look_for_edits(kb: Workspace) -> Started:
     return kb.repository.start("diff-files", "--name-only", "-z", "--ignore-submodules=all")
 
 
-def _own(kb: KnowledgeBase, names: Iterable[bytes]) -> set[str]:
+def _own(kb: Workspace, names: Iterable[bytes]) -> set[str]:
     return {kb.repository.own(os.fsdecode(name)) for name in names}
 
 
-def _tip(kb: KnowledgeBase) -> str:
+def _tip(kb: Workspace) -> str:
     """Return the commit that is checked out; "" where git cannot say, which is no trouble for one who only reads."""
     try:
         return kb.repository.head().oid
@@ -298,5 +298,5 @@ def _tip(kb: KnowledgeBase) -> str:
         return ""
 
 
-def _stamp(kb: KnowledgeBase) -> str:
+def _stamp(kb: Workspace) -> str:
     return index_stamp(kb.repository)

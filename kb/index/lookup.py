@@ -18,8 +18,8 @@ from kb.records.record_paths import scope_of
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
     from kb.records.model import Similar, Verdict
+    from kb.workspace import Workspace
 
 
 Scopes = Callable[[str], Iterable[str]]
@@ -92,7 +92,7 @@ def _not_one(name: str, scope: str, named: Sequence[Record]) -> UnknownId:
     )
 
 
-def name_of(kb: KnowledgeBase, record: Record | Similar | Verdict) -> str:
+def name_of(kb: Workspace, record: Record | Similar | Verdict) -> str:
     """Return the name by which the caller finds *record*: `D001`, or `shop:D001` where the bare id means another."""
     return name_in(partial(scopes_of, kb.index), record.id, record.scope, kb.here)
 
@@ -116,7 +116,7 @@ def named_for(index: Index, records: Iterable[Record], reader: str) -> list[Reco
     return [record._replace(id=name_in(scopes, record.id, record.scope, reader)) for record in records]
 
 
-def for_reader(kb: KnowledgeBase, said: Message, reader: str | None = None, scopes: Scopes | None = None) -> Message:
+def for_reader(kb: Workspace, said: Message, reader: str | None = None, scopes: Scopes | None = None) -> Message:
     """Return *said* with every id as the *reader*, a scope, finds its record (None: the caller; "": anybody).
 
     *scopes* says which scopes have an id; without it the index is asked.
@@ -135,7 +135,7 @@ def for_reader(kb: KnowledgeBase, said: Message, reader: str | None = None, scop
     return said._replace(values={key: written(value) for key, value in said.values.items()})
 
 
-def write_for_caller(kb: KnowledgeBase, error: KbError) -> None:
+def write_for_caller(kb: Workspace, error: KbError) -> None:
     """Write the ids in what *error* says as the caller finds their records; without an index they stay as they are."""
     with contextlib.suppress(KbError, OSError):
         error.message, error.hint = for_reader(kb, error.message), for_reader(kb, error.hint)

@@ -16,14 +16,14 @@ from kb.startup.namedtuple import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Collisions:
     """Finds what the records of one line have to be called where they are put upon another."""
 
     def __init__(
-        self, kb: KnowledgeBase, *, base: str, there: str, ours: str,
+        self, kb: Workspace, *, base: str, there: str, ours: str,
         elsewhere: Mapping[Key, str], unseen: Collection[Key],
     ) -> None:  # fmt: skip
         """Compare the line that ends in *ours* with that of *there*, from which it parted in *base* ("" for none).
@@ -121,7 +121,7 @@ class Collisions:
         self.renumbered.append(Renumbered(scope, old, new, uid, title, self._paths[path]))
 
 
-def _records(kb: KnowledgeBase, commit: str) -> dict[str, str]:
+def _records(kb: Workspace, commit: str) -> dict[str, str]:
     files = kb.repository.files(commit, CONTENT) if commit else {}
     return {path: oid for path, oid in files.items() if is_record(path) and "\n" not in path}
 

@@ -16,7 +16,7 @@ from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _NO_DRIVER = ("-c", "merge.kb.driver=true")
 """Records are merged here, in this process; what git makes of them is thrown away."""
@@ -33,7 +33,7 @@ class Joined(NamedTuple):
 
 
 def joined(
-    kb: KnowledgeBase, keeps: str, gives: str, labels: tuple[str, str], *,
+    kb: Workspace, keeps: str, gives: str, labels: tuple[str, str], *,
     elsewhere: Mapping[Key, str] = {}, unseen: Collection[Key] = (),
 ) -> Joined:  # fmt: skip
     """Merge the commit *gives* into the commit *keeps*, whose records keep their numbers.
@@ -64,12 +64,12 @@ def joined(
     return Joined(merged, tuple(dict.fromkeys(conflicts)), tuple(collisions.renumbered), tuple(upon.told))
 
 
-def is_content(kb: KnowledgeBase, name: str) -> bool:
+def is_content(kb: Workspace, name: str) -> bool:
     """Tell whether the file *name*, from the top of the repository, is one that kb writes and merges itself."""
     return name.startswith(kb.repository.full(f"{CONTENT}/"))
 
 
-def unrelated(kb: KnowledgeBase, name: str) -> NeedsPerson:
+def unrelated(kb: Workspace, name: str) -> NeedsPerson:
     """Return what to say where two lines have no commit in common."""
     return NeedsPerson(
         msg("{name} and this branch have no commit in common", name=name),
@@ -78,7 +78,7 @@ def unrelated(kb: KnowledgeBase, name: str) -> NeedsPerson:
     )  # fmt: skip
 
 
-def _merged_by_git(kb: KnowledgeBase, keeps: str, gives: str) -> tuple[str, list[str]]:
+def _merged_by_git(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[str]]:
     """Return the tree that git makes of two commits, and the files that conflict."""
     options = ["--write-tree", "-z", "--name-only", "--no-messages"]
     output = kb.repository.output([*_NO_DRIVER, "merge-tree", *options, keeps, gives])
@@ -89,7 +89,7 @@ def _merged_by_git(kb: KnowledgeBase, keeps: str, gives: str) -> tuple[str, list
     return tree.strip(), [name for name in names if name]
 
 
-def _with_records(kb: KnowledgeBase, tree: str, keeps: str, changes: Mapping[str, bytes | None]) -> str:
+def _with_records(kb: Workspace, tree: str, keeps: str, changes: Mapping[str, bytes | None]) -> str:
     """Return *tree* with the content of the tree *keeps* and *changes* upon it."""
     repository = kb.repository
     (apart,) = differences(repository, [(tree, keeps)])

@@ -24,7 +24,7 @@ from kb.records.record_paths import is_record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Step(NamedTuple):
@@ -52,7 +52,7 @@ class Unmerged(NamedTuple):
 class Upon:
     """The files of a commit with what is put upon them, one step after the other."""
 
-    def __init__(self, kb: KnowledgeBase, tip: str, renaming: Renaming, labels: tuple[str, str]) -> None:
+    def __init__(self, kb: Workspace, tip: str, renaming: Renaming, labels: tuple[str, str]) -> None:
         """Begin with the files of the commit *tip*; *labels* name it and the line that is put upon it."""
         self._kb = kb
         self._tip = tip
@@ -138,7 +138,7 @@ class Upon:
         return worktree.merged(self._kb.repository, there, step.before or b"", step.now), ()
 
 
-def _steps(kb: KnowledgeBase, differences: Sequence[Difference], blobs: Mapping[str, bytes]) -> list[Step]:
+def _steps(kb: Workspace, differences: Sequence[Difference], blobs: Mapping[str, bytes]) -> list[Step]:
     """Return what a commit did, file by file; a record that went and came again under another name was moved."""
     own = kb.repository.own
     all_steps = [Step(own(d.name), own(d.name), blobs.get(d.old), blobs.get(d.new)) for d in differences]
@@ -162,7 +162,7 @@ def _marks_joined(one: bytes, other: bytes) -> bytes | None:
     return json.dumps({"identity": list(dict.fromkeys(owners))}, indent=1).encode() + b"\n"
 
 
-def our_text(kb: KnowledgeBase, one: Unmerged, there: bytes) -> bytes | None:
+def our_text(kb: Workspace, one: Unmerged, there: bytes) -> bytes | None:
     """Return *there* with what our line says instead wherever both say something; None where it says nothing.
 
     What is no record then is our version as it was.

@@ -204,3 +204,10 @@ class _Values(NamedTuple):
 
     def _wrong(self, key: str, said: Message) -> BadRecord:
         return BadRecord(said, path=self.path, line=key_line(self.text, key))
+
+
+def render_checked(record: Record, language: str) -> bytes:
+    """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
+    data = render(record, language).encode()
+    read(data, record.path)
+    return data

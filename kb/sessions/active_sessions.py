@@ -28,7 +28,7 @@ from kb.text.segment import normalise
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 NOTES = "notes.jsonl"
 _HEAD = 65_536
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 class Desk:
     """The files of one running session, or of one of its sub-agents (*agent*)."""
 
-    def __init__(self, kb: KnowledgeBase, session: str, agent: str = "") -> None:
+    def __init__(self, kb: Workspace, session: str, agent: str = "") -> None:
         """Name the files; none is made yet."""
         self._kb = kb
         self.session = session
@@ -140,7 +140,7 @@ class Desk:
         shutil.rmtree(self._kb.state.path(*self._active), ignore_errors=True)
 
 
-def at_hand(kb: KnowledgeBase, form: str, text: str) -> None:
+def at_hand(kb: Workspace, form: str, text: str) -> None:
     """Keep *form* of the running session in the tree of one project as well, where that layout is wanted (RUYI-04)."""
     if kb.config.layout == "project":
         with contextlib.suppress(OSError):
@@ -173,7 +173,7 @@ def said_before(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
     return any(key == (one.kind, normalise(one.title), normalise(one.decision)) for one in earlier)
 
 
-def active_compact(kb: KnowledgeBase, session: str) -> str:
+def active_compact(kb: Workspace, session: str) -> str:
     """Return the compact form of a session: while it runs its own, later that of its last archive; "" without one."""
     desk = Desk(kb, session)
     with (
@@ -198,7 +198,7 @@ class Heard(NamedTuple):
     folder: str = ""
 
 
-def latest(kb: KnowledgeBase, session: str = "") -> Heard:
+def latest(kb: Workspace, session: str = "") -> Heard:
     """Return the session of the caller's project that kb heard of last, or that whose id begins with *session*.
 
     An id may be that of another project's session; without one, nobody is answered with another project's. In a folder
@@ -210,7 +210,7 @@ def latest(kb: KnowledgeBase, session: str = "") -> Heard:
     raise _unknown(kb, session, found)
 
 
-def _unknown(kb: KnowledgeBase, session: str, others: Sequence[Heard]) -> UnknownId:
+def _unknown(kb: Workspace, session: str, others: Sequence[Heard]) -> UnknownId:
     """Return that no session can be meant: none begins with the id *session*, or all known are those of *others*."""
     hint = msg("name the transcript, a JSONL file")
     if session:
@@ -224,14 +224,14 @@ def _unknown(kb: KnowledgeBase, session: str, others: Sequence[Heard]) -> Unknow
     )
 
 
-def of_project(kb: KnowledgeBase, found: Sequence[Heard], scope: str) -> Iterator[Heard]:
+def of_project(kb: Workspace, found: Sequence[Heard], scope: str) -> Iterator[Heard]:
     """Yield the sessions of *found* that worked in the project *scope*; for a folder of no project, then the others."""
     yield from (heard for heard in found if _scope_of(kb, heard) == scope)
     if scope in ("", GLOBAL):
         yield from found
 
 
-def running_named(kb: KnowledgeBase, session: str) -> str:
+def running_named(kb: Workspace, session: str) -> str:
     """Return the id of the session that runs and whose id begins with *session*; raise UnknownId for none or several.
 
     One of which kb knows no transcript is running as well.
@@ -249,7 +249,7 @@ def running_named(kb: KnowledgeBase, session: str) -> str:
                     hint=msg("leave --session out for the last session of this project"))  # fmt: skip
 
 
-def heard_of(kb: KnowledgeBase, session: str = "") -> list[Heard]:
+def heard_of(kb: Workspace, session: str = "") -> list[Heard]:
     """Return the sessions whose ids begin with *session* and whose transcripts are there, the latest first."""
     found: dict[tuple[str, str], Heard] = {}
     times: dict[tuple[str, str], float] = {}
@@ -267,7 +267,7 @@ def heard_of(kb: KnowledgeBase, session: str = "") -> list[Heard]:
     return [found[key] for key in sorted(wanted, key=lambda key: (times[key], key), reverse=True)]
 
 
-def _scope_of(kb: KnowledgeBase, heard: Heard) -> str:
+def _scope_of(kb: Workspace, heard: Heard) -> str:
     """Return the project in which the session *heard* worked: by what is kept of it, or by its transcript; or ""."""
     if heard.scope:
         return heard.scope
@@ -296,7 +296,7 @@ def postpone(state: State, job: Job) -> None:
     state.save(job._asdict(), "pending", _pending(job.session, job.agent))
 
 
-def waiting(kb: KnowledgeBase, session: str = "") -> list[Job]:
+def waiting(kb: Workspace, session: str = "") -> list[Job]:
     """Return what was put off: by *session* and its sub-agents, or by all."""
     try:
         names = sorted(os.listdir(kb.state.path("pending")))
@@ -307,7 +307,7 @@ def waiting(kb: KnowledgeBase, session: str = "") -> list[Job]:
     return [job for value in kept if (job := _job(value))]
 
 
-def done(kb: KnowledgeBase, session: str, agent: str = "") -> None:
+def done(kb: Workspace, session: str, agent: str = "") -> None:
     """Forget what *session* or its *agent* had put off."""
     with contextlib.suppress(OSError):
         os.unlink(kb.state.path("pending", _pending(session, agent)))

@@ -20,7 +20,7 @@ from kb.text.segment import tokens
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _TAIL = 400_000
 """Bytes of a transcript that tell how full the context is and what was asked last."""
@@ -37,7 +37,7 @@ class Rewritten(NamedTuple):
     note: Message
 
 
-def part_of_file(kb: KnowledgeBase, given: Mapping[str, Any], lines: int) -> Rewritten | None:
+def part_of_file(kb: Workspace, given: Mapping[str, Any], lines: int) -> Rewritten | None:
     """Return the input of a Read that takes a part of a file of *lines* lines; None where it needs none."""
     settings = settings_of_kb(kb)
     most, first = settings.read_chunk_size, given.get("offset") or 1
@@ -49,7 +49,7 @@ def part_of_file(kb: KnowledgeBase, given: Mapping[str, Any], lines: int) -> Rew
 
 
 def shorter_result(
-    kb: KnowledgeBase, tool: str, given: Mapping[str, Any], response: object, *, transcript: str = "", folder: str = ""
+    kb: Workspace, tool: str, given: Mapping[str, Any], response: object, *, transcript: str = "", folder: str = ""
 ) -> Rewritten | None:
     """Return the *response* of a search shortened, in the same shape; None where it is short enough (RUYI-37)."""
     settings = settings_of_kb(kb)
@@ -76,7 +76,7 @@ def shorter_result(
     return Rewritten(changed, search.note(response, changed)) if changed != response else None
 
 
-def edits(kb: KnowledgeBase, messages: object, *, begun: bool) -> list[dict[str, Any]]:
+def edits(kb: Workspace, messages: object, *, begun: bool) -> list[dict[str, Any]]:
     """Return what is to be changed in the live *messages* of opencode, each with the numbers of message and part.
 
     Nothing while less than 85 % of the context is in use (RUYI-45), unless pruning has *begun* in this session: what
@@ -149,7 +149,7 @@ def _texts(given: Mapping[str, Any]) -> list[str]:
     return [value for value in given.values() if isinstance(value, str)]
 
 
-def _known(kb: KnowledgeBase, transcript: str) -> tuple[Usage, str]:
+def _known(kb: Workspace, transcript: str) -> tuple[Usage, str]:
     """Return how full the context is and what a person asked last, by the end of the *transcript*."""
     from kb.sessions.transcript import asked, read
     from kb.sessions.transcript_files import read_transcript

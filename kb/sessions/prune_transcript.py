@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from kb.config import Config
-    from kb.knowledge_base import KnowledgeBase
     from kb.sessions.discard import Proposal
     from kb.sessions.prune import Plan
+    from kb.workspace import Workspace
 
 REPORT = "dcp-report.md"
 _DEPTH = 6
@@ -90,7 +90,7 @@ def _yaml(path: str) -> tuple[dict[str, Any], str]:
         raise BadDcp(problem, path=path, line=error.line, hint=see) from None
 
 
-def settings_of_kb(kb: KnowledgeBase) -> Dcp:
+def settings_of_kb(kb: Workspace) -> Dcp:
     """Return the settings of *kb*, from a cache while their file is the same: a hook has no time for YAML."""
     try:
         about = os.stat(os.path.join(kb.root, dcp_settings.FILE))
@@ -199,7 +199,7 @@ def _put(beside: str, target: str) -> None:
 # -- the report ------------------------------------------------------------------------------------
 
 
-def keep_report(kb: KnowledgeBase, text: str, session: str = "") -> str:
+def keep_report(kb: Workspace, text: str, session: str = "") -> str:
     """Keep the report of a pruning, as the newest of all and as that of a running *session*; return its place."""
     from kb.records.record_paths import safe_id
 
@@ -212,14 +212,14 @@ def keep_report(kb: KnowledgeBase, text: str, session: str = "") -> str:
     return place
 
 
-def report_before_archiving(kb: KnowledgeBase, path: str) -> str:
+def report_before_archiving(kb: Workspace, path: str) -> str:
     """Return the report that goes into the archive of the transcript *path*; "" where nothing can be pruned."""
     wanted = Wanted(trigger=msg("before archiving"))
     made = prune(path, settings_of_kb(kb), wanted, config=kb.config, now=kb.now())
     return made.report if made.plan.cuts else ""
 
 
-def last_report(kb: KnowledgeBase) -> str:
+def last_report(kb: Workspace) -> str:
     """Return the newest report; raise UnknownId where nothing was pruned yet."""
     try:
         with open(kb.state.path(REPORT), encoding="utf-8") as file:
@@ -228,7 +228,7 @@ def last_report(kb: KnowledgeBase) -> str:
         raise UnknownId(msg("nothing was pruned yet"), hint=msg("see: kb prune --help")) from None
 
 
-def latest_transcript(kb: KnowledgeBase) -> str:
+def latest_transcript(kb: Workspace) -> str:
     """Return the transcript of the session that kb heard of last; raise UnknownId for none."""
     from kb.sessions.active_sessions import latest
 

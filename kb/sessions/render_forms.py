@@ -26,7 +26,7 @@ from kb.text.segment import count
 
 if TYPE_CHECKING:
     from kb.config import Masking
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 __all__ = ["FORMS", "SITUATIONS"]
 
@@ -66,7 +66,7 @@ class Formed(NamedTuple):
 class Writer:
     """Writes one form: by the template of the knowledge base, or where that is broken by the built-in one."""
 
-    def __init__(self, kb: KnowledgeBase, form: str) -> None:
+    def __init__(self, kb: Workspace, form: str) -> None:
         """Read the templates of *form*; that of the knowledge base in its language goes before that for all."""
         language = "zh" if kb.config.language == "zh" else "en"
         self._sources = [*_own(kb.root, f"{TEMPLATES}/{language}/{form}.md", f"{TEMPLATES}/{form}.md")]
@@ -90,7 +90,7 @@ class Writer:
             raise BadTemplate(msg("the template is larger than {limit} characters", limit=_LARGEST), path=path)
         return rendered(source, values, path)
 
-    def notes(self, kb: KnowledgeBase) -> tuple[str, ...]:
+    def notes(self, kb: Workspace) -> tuple[str, ...]:
         """Return what is wrong with the templates that were passed over, and keep it for `kb doctor`."""
         used = msg("the built-in template is used instead")
         told = []
@@ -118,7 +118,7 @@ def _own(root: str, *places: str) -> list[tuple[str, str]]:
 
 
 def compact_of(
-    kb: KnowledgeBase, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = (),
+    kb: Workspace, transcript: Transcript, found: Sequence[Candidate], made: Sequence[str] = (),
     now: Progress | None = None,
 ) -> str:  # fmt: skip
     """Return the compact form of *transcript*, with the records *made* and cited in it, and without secrets.
@@ -128,7 +128,7 @@ def compact_of(
     return written(kb, COMPACT, transcript, Known(tuple(found), tuple(made), now=now)).text
 
 
-def written(kb: KnowledgeBase, form: str, transcript: Transcript, known: Known) -> Formed:
+def written(kb: Workspace, form: str, transcript: Transcript, known: Known) -> Formed:
     """Return *form* of the *transcript*, which is masked already, and its notes; masked again as a whole."""
     write = Writer(kb, form)
     ids = _cited(kb, transcript, known.made)
@@ -167,7 +167,7 @@ def linted(text: str) -> tuple[str, list[Trouble]]:
     return troubles(text)
 
 
-def _cited(kb: KnowledgeBase, transcript: Transcript, made: Sequence[str]) -> list[str]:
+def _cited(kb: Workspace, transcript: Transcript, made: Sequence[str]) -> list[str]:
     """Return the ids of the records *made*, then of those that the session cites and that are there."""
     from kb.search.query import cited
 
@@ -176,11 +176,11 @@ def _cited(kb: KnowledgeBase, transcript: Transcript, made: Sequence[str]) -> li
     return list(dict.fromkeys((*made, *(name for name in ids if kb.index.named(name)))))
 
 
-def _titled(kb: KnowledgeBase, ids: Sequence[str]) -> list[str]:
+def _titled(kb: Workspace, ids: Sequence[str]) -> list[str]:
     return [f"[{name}] {record[0].title}" if (record := kb.index.named(name)) else f"[{name}]" for name in ids]
 
 
-def _whole(kb: KnowledgeBase, ids: Sequence[str], write: Writer) -> list[str]:
+def _whole(kb: Workspace, ids: Sequence[str], write: Writer) -> list[str]:
     """Return the records *ids* in full, each written by the template for anchors."""
     from kb.writing.edit import label
 

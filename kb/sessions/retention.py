@@ -16,7 +16,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.plain_files import Change, change_files, contents
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
@@ -38,7 +38,7 @@ def days_in(age: str) -> int:
     return int(match[1]) * _DAYS[match[2]]
 
 
-def retire(kb: KnowledgeBase, days: int, *, dry_run: bool = False) -> Retired:
+def retire(kb: Workspace, days: int, *, dry_run: bool = False) -> Retired:
     """Retire the archives of sessions that are more than *days* old, in one commit; *dry_run* only tells which.
 
     One that a record cites stays: by the session among its sources, or by the archive's name or the session's id
@@ -61,7 +61,7 @@ def retire(kb: KnowledgeBase, days: int, *, dry_run: bool = False) -> Retired:
     return retired._replace(commit="" if dry_run else commit)
 
 
-def _retired(kb: KnowledgeBase, tip: str, days: int) -> Retired:
+def _retired(kb: Workspace, tip: str, days: int) -> Retired:
     last = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(kb.now() - days * 86_400))
     old = [session for session in sessions(kb) if session.time < last]
     cited = _cited(kb, tip, old)
@@ -69,7 +69,7 @@ def _retired(kb: KnowledgeBase, tip: str, days: int) -> Retired:
     return Retired(tuple(session for session in old if session.name not in cited), kept)
 
 
-def _cited(kb: KnowledgeBase, revision: str, old: list[Session]) -> dict[str, str]:
+def _cited(kb: Workspace, revision: str, old: list[Session]) -> dict[str, str]:
     """Return which of *old* a record cites: the archive's name → the record's id."""
     if not old:
         return {}
@@ -83,7 +83,7 @@ def _cited(kb: KnowledgeBase, revision: str, old: list[Session]) -> dict[str, st
     return found
 
 
-def _forget(kb: KnowledgeBase, gone: tuple[Session, ...]) -> None:
+def _forget(kb: Workspace, gone: tuple[Session, ...]) -> None:
     """Take away the empty folders, and the expanded forms that were too large for git."""
     for session in gone:
         with contextlib.suppress(OSError):

@@ -19,7 +19,7 @@ from kb.text.segment import normalise, slugify
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 INDEX = "sessions.json"
 YESTERDAY = ("yesterday", "昨天")
@@ -42,7 +42,7 @@ class Session(NamedTuple):
     path: str
 
 
-def sessions(kb: KnowledgeBase) -> list[Session]:
+def sessions(kb: Workspace) -> list[Session]:
     """Return the archived sessions, oldest first, and bring the session index (`.kb/sessions.json`) up to them.
 
     A folder is read again only when it is newer than the index (SHI-09: derived, can be deleted at any time).
@@ -104,7 +104,7 @@ def _json(path: str) -> Any:
         return json.load(file)
 
 
-def free_name(kb: KnowledgeBase, project: str, session: str) -> str:
+def free_name(kb: Workspace, project: str, session: str) -> str:
     """Return a name no archive has: <project>-<timestamp>-<the first 8 characters of *session*>.
 
     Where it is taken (two sessions may begin alike and end in one second) the next free second is told.
@@ -118,7 +118,7 @@ def free_name(kb: KnowledgeBase, project: str, session: str) -> str:
         seconds += 1
 
 
-def one_session(kb: KnowledgeBase, name: str) -> Session:
+def one_session(kb: Workspace, name: str) -> Session:
     """Return the archived session whose name begins with, or else contains, *name*; raise UnknownId for no single.
 
     Where no name does, the task may contain it.
@@ -134,7 +134,7 @@ def one_session(kb: KnowledgeBase, name: str) -> Session:
     raise UnknownId(msg("there is no session {id}", id=name), hint=msg("see: kb session list --all"))
 
 
-def sessions_named(kb: KnowledgeBase, name: str, folder: str = "") -> list[Session]:
+def sessions_named(kb: Workspace, name: str, folder: str = "") -> list[Session]:
     """Return the archived sessions that *name* may mean: by the beginning of their names, a part, or their tasks.
 
     A name is the same for everybody; where it may mean several, those of the project around *folder* come first.
@@ -151,13 +151,13 @@ def sessions_named(kb: KnowledgeBase, name: str, folder: str = "") -> list[Sessi
     return [session for session in own if len(words) > 1 and words in normalise(session.task)]
 
 
-def of_own_project(kb: KnowledgeBase, found: Sequence[Session], folder: str = "") -> list[Session]:
+def of_own_project(kb: Workspace, found: Sequence[Session], folder: str = "") -> list[Session]:
     """Return the sessions of the project around *folder* (default: the caller's); all in a folder of no project."""
     scope = kb.project(folder) if folder else kb.here
     return [one for one in found if scope in ("", GLOBAL) or one.project == scope.removeprefix("project/")]
 
 
-def pointers(kb: KnowledgeBase, session: Session) -> list[str]:
+def pointers(kb: Workspace, session: Session) -> list[str]:
     """Return the files of an archive besides its compact form, and the expanded form that stays in this clone."""
     names = ("normal.md", "expanded.md", "hui-output.json", "shi-result.json", "dcp-report.md")
     places = [os.path.join(kb.root, session.path, name) for name in names]
@@ -165,14 +165,14 @@ def pointers(kb: KnowledgeBase, session: Session) -> list[str]:
     return [place for place in places if os.path.isfile(place)]
 
 
-def scope_of_session(kb: KnowledgeBase, session: Session) -> str:
+def scope_of_session(kb: Workspace, session: Session) -> str:
     """Return the scope that *session* worked in: its archive is named after it."""
     scopes = {record.scope for record in kb.index.records()} - {GLOBAL}
     own = [scope for scope in sorted(scopes) if slugify(scope.removeprefix("project/")) == session.project]
     return own[0] if own else GLOBAL if session.project == GLOBAL else f"project/{session.project}"
 
 
-def written_in(kb: KnowledgeBase, session: Session) -> frozenset[str]:
+def written_in(kb: Workspace, session: Session) -> frozenset[str]:
     """Return the ids of the records that *session* wrote or added to; none where its report cannot be read."""
     try:
         shi = _json(within(kb.root, f"{session.path}/shi-result.json"))
@@ -182,7 +182,7 @@ def written_in(kb: KnowledgeBase, session: Session) -> frozenset[str]:
         return frozenset()
 
 
-def session_file(kb: KnowledgeBase, session: Session, file: str) -> str:
+def session_file(kb: Workspace, session: Session, file: str) -> str:
     """Return one file of an archive."""
     with open(within(kb.root, f"{session.path}/{file}"), encoding="utf-8", errors="replace") as opened:
         return opened.read()

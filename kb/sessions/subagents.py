@@ -19,12 +19,12 @@ from kb.sessions.transcript_files import has_words, read_transcript
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _MADE = ("created", "updated", "appended")
 
 
-def returned(kb: KnowledgeBase, job: Job, scope: str, found: Sequence[Row], transcript: Transcript) -> None:
+def returned(kb: Workspace, job: Job, scope: str, found: Sequence[Row], transcript: Transcript) -> None:
     """Add what the sub-agent of *job* *found* to its session: to its compact form, and behind the expanded (RUYI-51).
 
     A session that has ended gets no forms any more; what its agents found is in the store all the same.
@@ -54,7 +54,7 @@ def _transcript_of(desk: Desk, job: Job) -> str:
     return next((path for path in (known, around) if has_words(path)), "")
 
 
-def _append(kb: KnowledgeBase, desk: Desk, agent: str, compact: str) -> None:
+def _append(kb: Workspace, desk: Desk, agent: str, compact: str) -> None:
     """Put what *agent* did behind the expanded form, in the place of what stood there of it before."""
     place = kb.state.path("active", desk.name, f"{EXPANDED}.md")
     before = (content(place) or b"").decode("utf-8", "replace")

@@ -9,13 +9,13 @@ from kb.sessions.transcript_files import read_transcript
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _LOOKED_AT = 8_000_000
 """Bytes at the end of a transcript in which records that kb does not know are counted."""
 
 
-def unknown_records(kb: KnowledgeBase, most: int = 5) -> tuple[int, dict[str, int], int]:
+def unknown_records(kb: Workspace, most: int = 5) -> tuple[int, dict[str, int], int]:
     """Return of the *most* sessions that kb heard of last: how many can be read, the kinds of records in them that
     carry a text and that kb does not know, each with its number, and how many lines are no records."""
     unknown: dict[str, int] = {}

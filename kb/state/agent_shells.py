@@ -8,7 +8,7 @@ from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _MENDED = "mended.json"
 
@@ -22,13 +22,13 @@ def in_its_shell(environment: Mapping[str, str]) -> bool:
     return any(environment.get(name) for name in SHELLS)
 
 
-def remember_mended(kb: KnowledgeBase, mended: Mapping[str, bytes]) -> None:
+def remember_mended(kb: Workspace, mended: Mapping[str, bytes]) -> None:
     """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
     if mended:
         new = {path: sha256(data).hexdigest() for path, data in mended.items()}
         kb.state.save({**(kb.state.load(_MENDED) or {}), **new}, _MENDED)
 
 
-def mended(kb: KnowledgeBase) -> dict[str, str]:
+def mended(kb: Workspace) -> dict[str, str]:
     """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
     return dict(kb.state.load(_MENDED) or {})

@@ -14,7 +14,7 @@ from kb.text.segment import one_line
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 FILE = "guard.log"
 QUIET = "guard.json"
@@ -33,7 +33,7 @@ OWED = "owed"
 class Log:
     """What happened in one session, as far as the guard must know."""
 
-    def __init__(self, kb: KnowledgeBase, session: str) -> None:
+    def __init__(self, kb: Workspace, session: str) -> None:
         """Read what is there; a log that cannot be read is an empty one."""
         self._kb = kb
         self.session = session

@@ -26,7 +26,7 @@ from kb.writing.reviews import Review, one_review, reasons
 from kb.writing.transaction import moved
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
 
@@ -42,7 +42,7 @@ class _Merge(NamedTuple):
     renumbered: tuple[Renumbered, ...]
 
 
-def accept(kb: KnowledgeBase, name: str) -> Verdict:
+def accept(kb: Workspace, name: str) -> Verdict:
     """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
     from kb.writing.transaction import Writing
 
@@ -64,7 +64,7 @@ def accept(kb: KnowledgeBase, name: str) -> Verdict:
     return writing.until_won(plan, publish_it)
 
 
-def _merge(kb: KnowledgeBase, head: Head, review: Review) -> _Merge:
+def _merge(kb: Workspace, head: Head, review: Review) -> _Merge:
     """Build the merge of *review* into *head*; raise NeedsPerson where kb alone cannot."""
     _not_checked_out(kb, review)
     refuse_overtaken(kb, review)
@@ -85,7 +85,7 @@ def _merge(kb: KnowledgeBase, head: Head, review: Review) -> _Merge:
     return _Merge(head, moves, changes, subject, review, found.renumbered)
 
 
-def _refuse_incomplete(kb: KnowledgeBase, head: Head, commit: str, review: Review) -> None:
+def _refuse_incomplete(kb: Workspace, head: Head, commit: str, review: Review) -> None:
     """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
     was, will = (_status_and_lack(kb, at, review.path) for at in (head.oid, commit))
     if will[0] == Status.ACCEPTED != was[0] and will[1]:
@@ -97,7 +97,7 @@ def _refuse_incomplete(kb: KnowledgeBase, head: Head, commit: str, review: Revie
         )
 
 
-def _status_and_lack(kb: KnowledgeBase, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
+def _status_and_lack(kb: Workspace, commit: str, path: str) -> tuple[str, tuple[str, ...]]:
     """Return the status of the record *path* in *commit* and the sections it lacks; nothing where it cannot be read."""
     try:
         record = record_file.read(kb.repository.blob(commit, path) or b"", path)
@@ -106,7 +106,7 @@ def _status_and_lack(kb: KnowledgeBase, commit: str, path: str) -> tuple[str, tu
     return str(record.status), missing_sections(record)
 
 
-def _refuse_others(kb: KnowledgeBase, head: Head, review: Review) -> None:
+def _refuse_others(kb: Workspace, head: Head, review: Review) -> None:
     """Raise NeedsPerson where a review changes what kb alone cannot let the checkout follow."""
     base = revisions.common(kb, head.oid, review.tip)
     (found,) = differences(kb.repository, [(tree_of(kb.repository, base), tree_of(kb.repository, review.tip))])
@@ -147,7 +147,7 @@ def _statuses_moved(writing: Writing, merge: _Merge) -> Iterator[Message]:
                     yield moved(old, new)
 
 
-def _changes(kb: KnowledgeBase, head: str, commit: str, review: Review) -> Changes:
+def _changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
     """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
     names = kb.repository.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
     found = [name for name in names.decode("utf-8", "surrogateescape").split("\0") if name]
@@ -172,7 +172,7 @@ def _readable(path: str, data: bytes | None, review: Review) -> None:
         raise NeedsPerson(error.message, hint=msg("mend it on {branch}", branch=review.branch)) from None
 
 
-def _not_checked_out(kb: KnowledgeBase, review: Review) -> None:
+def _not_checked_out(kb: Workspace, review: Review) -> None:
     """Raise NeedsPerson while a work tree has the branch, which taking it away would leave without a commit."""
     form = "--format=%(worktreepath)"
     place = kb.repository.git("for-each-ref", form, f"refs/heads/{review.branch}").decode("utf-8", "replace").strip()
@@ -183,7 +183,7 @@ def _not_checked_out(kb: KnowledgeBase, review: Review) -> None:
         )
 
 
-def reject(kb: KnowledgeBase, name: str) -> Verdict:
+def reject(kb: Workspace, name: str) -> Verdict:
     """Do what closing the pull request would do: take the branch away; it stays under `refs/kb/rejected/`."""
     repository = kb.repository
     with repository.locked():
@@ -209,7 +209,7 @@ def reject(kb: KnowledgeBase, name: str) -> Verdict:
 # -- asking others --------------------------------------------------------------------------------
 
 
-def request(kb: KnowledgeBase, name: str, remote: str, *, open_it: bool) -> list[str]:
+def request(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str]:
     """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
     import shlex
     import shutil

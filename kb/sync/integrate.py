@@ -26,7 +26,7 @@ from kb.writing.reviews import propose_text
 from kb.writing.transaction import Writing
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Integrated(NamedTuple):
@@ -44,7 +44,7 @@ class Integrated(NamedTuple):
 class Integration:
     """Plans under the lock what is to move, and moves it."""
 
-    def __init__(self, kb: KnowledgeBase, tracked: Tracked, built: str, unseen: Collection[Key]) -> None:
+    def __init__(self, kb: Workspace, tracked: Tracked, built: str, unseen: Collection[Key]) -> None:
         """Take in what *tracked* has; *built* is the commit an earlier attempt made, and *unseen* are its new ids."""
         self._kb = kb
         self._tracked = tracked

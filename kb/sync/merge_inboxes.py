@@ -15,10 +15,10 @@ from kb.writing import inbox
 from kb.writing.inbox import Held
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
-def joined(kb: KnowledgeBase, ours: str, theirs: str) -> str:
+def joined(kb: Workspace, ours: str, theirs: str) -> str:
     """Return the commit that has both inboxes, each the commit of its ref or "" for none.
 
     What was taken out on one side stays out, unless the other side has seen it again since.
@@ -39,7 +39,7 @@ def joined(kb: KnowledgeBase, ours: str, theirs: str) -> str:
 
 
 def _entries(
-    kb: KnowledgeBase, ours: str, theirs: str, base: Mapping[str, str], mine: Mapping[str, str],
+    kb: Workspace, ours: str, theirs: str, base: Mapping[str, str], mine: Mapping[str, str],
     other: Mapping[str, str],
 ) -> dict[str, bytes | None]:  # fmt: skip
     """Return the files in which the joined inbox differs from ours."""

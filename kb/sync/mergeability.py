@@ -14,24 +14,24 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.reviews import Review
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
-def judged(kb: KnowledgeBase, reviews: Sequence[Review]) -> list[Review]:
+def judged(kb: Workspace, reviews: Sequence[Review]) -> list[Review]:
     """Return *reviews*, each with what keeps it from being accepted."""
     kb.fresh()
     head = kb.repository.head().oid
     return [review._replace(standing=kb.words(_standing(kb, review, head))) for review in reviews]
 
 
-def _standing(kb: KnowledgeBase, review: Review, head: str) -> Message:
+def _standing(kb: Workspace, review: Review, head: str) -> Message:
     if found := overtaken(kb, review):
         old, new = found
         return msg("obsolete: [{old}] was replaced by [{new}]", old=old.scoped_id, new=new.scoped_id)
     return msg("base moved") if _has_moved(kb, review, head) else msg("")
 
 
-def overtaken(kb: KnowledgeBase, review: Review) -> tuple[Record, Record] | None:
+def overtaken(kb: Workspace, review: Review) -> tuple[Record, Record] | None:
     """Return a record that *review* is about and what has replaced it meanwhile; None where nothing has."""
     scope, uid = review.record.scope, review.record.uid
     for record_id in review.against:
@@ -43,7 +43,7 @@ def overtaken(kb: KnowledgeBase, review: Review) -> tuple[Record, Record] | None
     return None
 
 
-def refuse_overtaken(kb: KnowledgeBase, review: Review) -> None:
+def refuse_overtaken(kb: Workspace, review: Review) -> None:
     """Raise NeedsPerson where another decision has made *review* obsolete."""
     if found := overtaken(kb, review):
         old, new = found
@@ -55,7 +55,7 @@ def refuse_overtaken(kb: KnowledgeBase, review: Review) -> None:
         )  # fmt: skip
 
 
-def _has_moved(kb: KnowledgeBase, review: Review, head: str) -> bool:
+def _has_moved(kb: Workspace, review: Review, head: str) -> bool:
     """Tell whether *review* cannot be merged any more without a person."""
     repository = kb.repository
     base = revisions.common(kb, head, review.tip)

@@ -26,7 +26,7 @@ from kb.sync.strategy import REQUESTS
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _HEADS, _FOLDER = "refs/heads/", "refs/kb/"
 
@@ -45,7 +45,7 @@ class Request(NamedTuple):
 class Outgoing:
     """One attempt to send what the remote has not."""
 
-    def __init__(self, kb: KnowledgeBase, tracked: Tracked, sharing: Sharing) -> None:
+    def __init__(self, kb: Workspace, tracked: Tracked, sharing: Sharing) -> None:
         """Send to the remote of *tracked*; *sharing* knows what is to become of the reviews."""
         self._kb = kb
         self._tracked = tracked

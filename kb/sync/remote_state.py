@@ -23,7 +23,7 @@ from kb.writing.reviews import reviews
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FILE = "remotes.json"
 """Remote → what it had when its news were last taken in: {"heads": {branch: commit}, "reviews": {name: commit}}."""
@@ -32,7 +32,7 @@ _FILE = "remotes.json"
 class Tracked:
     """One remote, and the branch of it that belongs to the one that is checked out."""
 
-    def __init__(self, kb: KnowledgeBase, ref: str, remote: str) -> None:
+    def __init__(self, kb: Workspace, ref: str, remote: str) -> None:
         """Choose the remote for the branch *ref*: *remote*, else the branch's own, else origin or the only one."""
         self._kb = kb
         self.ref = ref

@@ -22,7 +22,7 @@ from kb.writing.fast_forward import Advance, built, go
 from kb.writing.transaction import Writing
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Renumbering(NamedTuple):
@@ -45,7 +45,7 @@ class _Twin(NamedTuple):
     """Their files."""
 
 
-def renumber(kb: KnowledgeBase, name: str = "", *, scope: str = "", dry_run: bool = False) -> Renumbering:
+def renumber(kb: Workspace, name: str = "", *, scope: str = "", dry_run: bool = False) -> Renumbering:
     """Renumber the younger of every two records of one number (in *scope*), or the record that *name* means.
 
     Raise UnknownId where *name* means none, or one of several scopes.
@@ -65,7 +65,7 @@ def renumber(kb: KnowledgeBase, name: str = "", *, scope: str = "", dry_run: boo
     return writing.until_won(plan, None if dry_run else publish)
 
 
-def _twins(kb: KnowledgeBase, name: str, scope: str) -> list[_Twin]:
+def _twins(kb: Workspace, name: str, scope: str) -> list[_Twin]:
     """Return the records that are to get a new number, each with it."""
     by_key: dict[Key, list[Record]] = defaultdict(list)
     for record in sorted(kb.index.records(), key=lambda record: (record.date or "9999", record.uid, record.path)):
@@ -91,7 +91,7 @@ def _younger(by_key: dict[Key, list[Record]], scope: str) -> list[Record]:
     ]
 
 
-def _named(kb: KnowledgeBase, by_key: dict[Key, list[Record]], name: str, scope: str) -> list[Record]:
+def _named(kb: Workspace, by_key: dict[Key, list[Record]], name: str, scope: str) -> list[Record]:
     """Return the record that *name* means; of two in one scope the younger."""
     project, _, record_id = name.strip("[] ").rpartition(":")
     wanted = f"project/{project}" if project and project != "global" else project or scope
@@ -125,7 +125,7 @@ def _planned(writing: Writing, twins: Sequence[_Twin], advances: list[Advance]) 
 
 
 def _texts(
-    kb: KnowledgeBase, head: str, twins: Sequence[_Twin]
+    kb: Workspace, head: str, twins: Sequence[_Twin]
 ) -> tuple[list[str], list[tuple[str, str]], dict[str, bytes | None]]:
     """Return the files whose citations follow, those that are not clear, and everything that changes."""
     paths = [path for path in kb.repository.files(head, CONTENT) if text_scope(path) and "\n" not in path]
@@ -168,7 +168,7 @@ def _followed(text: str, path: str, twin: _Twin, known: set[Key]) -> str:
     return readdressed(text, path, mapped, None)
 
 
-def _is_meant(kb: KnowledgeBase, path: str, twin: _Twin, head: str) -> bool | None:
+def _is_meant(kb: Workspace, path: str, twin: _Twin, head: str) -> bool | None:
     """Tell whether the old number in the file *path* means *twin*; None where history does not say.
 
     Whoever cited the number saw one of the records: the one that was there in the commit that wrote it.

@@ -25,7 +25,7 @@ from kb.writing.fast_forward import Advance, built, go
 from kb.writing.transaction import Writing
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _SEEN = "repaired"
 """The commit up to which every merge was looked through."""
@@ -58,7 +58,7 @@ class Repaired(NamedTuple):
     commit: str = ""
 
 
-def repair(kb: KnowledgeBase, names: Sequence[str] = (), *, every: bool = False, dry_run: bool = False) -> Repaired:
+def repair(kb: Workspace, names: Sequence[str] = (), *, every: bool = False, dry_run: bool = False) -> Repaired:
     """Mend the records that merges since the last repair have spoilt, in one commit; with *every* those of all merges.
 
     *names* are record files, ids or merges that alone are looked at. Raise UnknownId for what is none of them.

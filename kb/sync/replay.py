@@ -17,7 +17,7 @@ from kb.records.record_paths import is_record
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _SHOWN = 20
 """Characters of a title by which a message is known to speak of a record; it may be cut off after more."""
@@ -30,7 +30,7 @@ class Line(NamedTuple):
     changes: Sequence[Sequence[Difference]]
     blobs: Mapping[str, bytes]
 
-    def introduced(self, kb: KnowledgeBase) -> dict[str, bytes]:
+    def introduced(self, kb: Workspace) -> dict[str, bytes]:
         """Return the record files that the line has added, each as it was first."""
         found: dict[str, bytes] = {}
         for one in (one for changes in self.changes for one in changes):
@@ -39,7 +39,7 @@ class Line(NamedTuple):
                 found.setdefault(path, self.blobs[one.new])
         return found
 
-    def is_kbs(self, kb: KnowledgeBase) -> bool:
+    def is_kbs(self, kb: Workspace) -> bool:
         """Tell whether kb wrote all of it, and nothing but ordinary files of the knowledge base."""
         inside = kb.repository.prefix
         return all(commit.operation and commit.parents for commit in self.commits) and all(
@@ -57,7 +57,7 @@ class Replayed(NamedTuple):
     told: Sequence[Message] = ()
 
 
-def line_of(kb: KnowledgeBase, commits: Sequence[Commit]) -> Line:
+def line_of(kb: Workspace, commits: Sequence[Commit]) -> Line:
     """Return *commits*, each the first parent of the next, with what they changed."""
     repository = kb.repository
     above = [tree_of(repository, commits[0].parents[0] if commits[0].parents else "")] if commits else []
@@ -68,7 +68,7 @@ def line_of(kb: KnowledgeBase, commits: Sequence[Commit]) -> Line:
 
 
 def replay(
-    kb: KnowledgeBase, line: Line, tip: str, renaming: Renaming, renumbered: Sequence[Renumbered],
+    kb: Workspace, line: Line, tip: str, renaming: Renaming, renumbered: Sequence[Renumbered],
     labels: tuple[str, str],
 ) -> Replayed:  # fmt: skip
     """Build the commits of *line* upon the commit *tip*; nothing is visible yet."""
@@ -83,12 +83,12 @@ def replay(
     return Replayed(tip, len(kept), upon.unmerged, upon.told)
 
 
-def _brings_more(kb: KnowledgeBase, commit: Commit, tip: str) -> bool:
+def _brings_more(kb: Workspace, commit: Commit, tip: str) -> bool:
     """Tell whether a merge brings commits that *tip* has not."""
     return any(not is_ancestor(kb.repository, parent, tip) for parent in commit.parents[1:])
 
 
-def _trees(kb: KnowledgeBase, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
+def _trees(kb: Workspace, tip: str, steps: Sequence[Mapping[str, bytes | None]]) -> list[str]:
     """Return the tree of *tip* after each of *steps*."""
     files = [{kb.repository.full(path): data for path, data in changes.items()} for changes in steps]
     with kb.state.stage() as stage:

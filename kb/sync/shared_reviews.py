@@ -18,7 +18,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.replay import line_of, replay
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Branches(NamedTuple):
@@ -52,7 +52,7 @@ class Noted(NamedTuple):
 class Sharing:
     """What is to become of the review branches."""
 
-    def __init__(self, kb: KnowledgeBase, branches: Branches, tips: Tips, remote: str, rescue: str) -> None:
+    def __init__(self, kb: Workspace, branches: Branches, tips: Tips, remote: str, rescue: str) -> None:
         """Compare *branches* of this clone and of *remote*; old tips are kept under the ref *rescue* and a name."""
         self._kb = kb
         self._branches = branches

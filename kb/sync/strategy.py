@@ -20,7 +20,7 @@ from kb.sync.replay import Line, line_of, replay
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 REQUESTS = "kb/sync/"
 """What the branches begin with on which kb puts commits that the remote's branch does not take."""
@@ -58,7 +58,7 @@ class Upstream(NamedTuple):
     """The published ids that stand on open reviews, with their uids."""
 
 
-def way(kb: KnowledgeBase, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
+def way(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
     """Return the way from the commit *ours*; the ids *unseen* are known to nobody else, and leave no alias.
 
     Raise NeedsPerson where only a person can go on.
@@ -82,7 +82,7 @@ def way(kb: KnowledgeBase, ours: str, upstream: Upstream, unseen: Collection[Key
     return Way(done.tip, REPLAYED, done.made, tuple(collisions.renumbered), done.unmerged, tuple(done.told))
 
 
-def _is_taken(kb: KnowledgeBase, ours: str, upstream: Upstream) -> bool:
+def _is_taken(kb: Workspace, ours: str, upstream: Upstream) -> bool:
     """Tell whether what is new here has a number that stands on an open review of the remote."""
     if not upstream.taken or ours == upstream.tip:
         return False
@@ -95,7 +95,7 @@ def _is_taken(kb: KnowledgeBase, ours: str, upstream: Upstream) -> bool:
     )
 
 
-def _refuse_rewritten(kb: KnowledgeBase, ours: str, upstream: Upstream) -> None:
+def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     """Raise NeedsPerson where commits that we have were taken out of the remote's branch.
 
     The command to go on drops them here as well: they are named, and a rescue ref keeps them.
@@ -120,7 +120,7 @@ def _refuse_rewritten(kb: KnowledgeBase, ours: str, upstream: Upstream) -> None:
     )
 
 
-def _is_seen_elsewhere(kb: KnowledgeBase, line: Line) -> bool:
+def _is_seen_elsewhere(kb: Workspace, line: Line) -> bool:
     """Tell whether somebody else may have commits of *line*: a remote has them on another branch."""
     refs = kb.repository.git(
         "for-each-ref", "--format=%(refname)", "--contains", line.commits[0].oid, "refs/remotes", "refs/kb/remotes"
@@ -128,7 +128,7 @@ def _is_seen_elsewhere(kb: KnowledgeBase, line: Line) -> bool:
     return any(not _REQUEST.fullmatch(ref) for ref in refs.decode("utf-8", "replace").split())
 
 
-def _merged(kb: KnowledgeBase, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
+def _merged(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> Way:
     """Merge the two lines; a person's commits are never replayed."""
     labels = (upstream.name, "here")
     found = joined(kb, upstream.tip, ours, labels, elsewhere=upstream.taken, unseen=unseen)

@@ -24,7 +24,7 @@ from kb.sync.shared_reviews import Noted
 from kb.writing.transaction import Writing
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _TRIES = 12
 _PAUSE = 0.3
@@ -62,7 +62,7 @@ class Synced(NamedTuple):
     """Why the remote could not be reached, in git's words."""
 
 
-def sync(kb: KnowledgeBase, remote: str = "", *, push: bool = True) -> Synced:
+def sync(kb: Workspace, remote: str = "", *, push: bool = True) -> Synced:
     """Bring this clone and *remote* (default: that of the branch) together; without *push* nothing is sent.
 
     This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
@@ -92,7 +92,7 @@ def _synced(syncing: Syncing, *, push: bool) -> Synced:
 class Syncing:
     """One sync, step by step; each step may be done again."""
 
-    def __init__(self, kb: KnowledgeBase, remote: str = "") -> None:
+    def __init__(self, kb: Workspace, remote: str = "") -> None:
         """Sync the checked-out branch with *remote*, or with that which the branch has."""
         self._kb = kb
         ref = kb.repository.head().ref

@@ -22,7 +22,7 @@ from kb.text.segment import clip, normalise, one_line, slugify
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
 _SCOPE = regex(SCOPE)
@@ -50,7 +50,7 @@ class Brought(NamedTuple):
 
 
 def import_records(
-    kb: KnowledgeBase,
+    kb: Workspace,
     records: Sequence[Record],
     *,
     origin: str,
@@ -271,7 +271,7 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def _relinked(kb: KnowledgeBase, one: Brought, places: _Places) -> tuple[Record, list[str]]:
+def _relinked(kb: Workspace, one: Brought, places: _Places) -> tuple[Record, list[str]]:
     """Return the record with its links to other files leading there from its new place, and the paths of those lost.
 
     A file that was taken over is where its record is; another one is reached if it lies in the same repository.
@@ -295,7 +295,7 @@ def _relinked(kb: KnowledgeBase, one: Brought, places: _Places) -> tuple[Record,
     return record._replace(sections=tuple(sections)), list(lost)
 
 
-def _lead_within(kb: KnowledgeBase, one: Brought, file: str) -> str:
+def _lead_within(kb: Workspace, one: Brought, file: str) -> str:
     """Return the way from the record's new place to *file*, if that lies where the record comes from, in one tree."""
     for top in dict.fromkeys((kb.root, kb.repository.top)) if not file.startswith("..") else ():
         if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (one.origin, file)):

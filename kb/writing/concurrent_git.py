@@ -23,7 +23,7 @@ from kb.i18n import Message, msg
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _BESIDE, _KEPT = "beside", "kept work"
 """Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs not told of yet."""
@@ -45,13 +45,13 @@ def wait_for_others(repository: Repository) -> list[str]:
     return commands
 
 
-def note_others(kb: KnowledgeBase, before: Sequence[str]) -> None:
+def note_others(kb: Workspace, before: Sequence[str]) -> None:
     """Note a merge that ran *before* kb took the lock or runs now; `keep_lost_work` looks what became of the work."""
     if _LOSING in (*before, *rewriting_commands(kb.repository.top)):
         kb.index.set_note(_BESIDE, json.dumps([time.time(), _LOSING]))
 
 
-def keep_lost_work(kb: KnowledgeBase) -> None:
+def keep_lost_work(kb: Workspace) -> None:
     """Keep under a ref what a git command beside kb has put away and not brought back."""
     noted = kb.index.note(_BESIDE)
     if not noted or rewriting_commands(kb.repository.top):
@@ -67,7 +67,7 @@ def keep_lost_work(kb: KnowledgeBase) -> None:
                 kb.index.set_note(_KEPT, json.dumps(told))
 
 
-def tell_kept_work(kb: KnowledgeBase) -> Message | None:
+def tell_kept_work(kb: Workspace) -> Message | None:
     """Return what to tell a person of work that was kept since this was last asked; None for nothing."""
     noted = json.loads(kb.index.note(_KEPT) or "[]")
     if not noted:
@@ -101,7 +101,7 @@ def _recent_objects(repository: Repository, since: float) -> Iterator[str]:
                     yield folder + entry.name
 
 
-def _is_brought_back(kb: KnowledgeBase, commit: str) -> bool:
+def _is_brought_back(kb: Workspace, commit: str) -> bool:
     """Return whether the checkout has every file as the saved work *commit* has it, or HEAD has moved on with it."""
     repository = kb.repository
     base, saved, now = (tree_of(repository, revision) for revision in (commit + "^1", commit, "HEAD"))

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _OVER = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
 
 
-def alone(kb: KnowledgeBase, step: Callable[[Writing], T], subject: str, operation: str, why: str = "") -> T:
+def alone(kb: Workspace, step: Callable[[Writing], T], subject: str, operation: str, why: str = "") -> T:
     """Run one *step* that plans changes, and publish them as one commit that tells *why*; a lost race runs it again."""
     writing = Writing(kb, "", "")
 
@@ -48,7 +48,7 @@ def as_it_is(writing: Writing, record: Record) -> Record:
     return now[0]
 
 
-def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
+def allowed(kb: Workspace, record: Record, status: str) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18)."""
     if status not in TRANSITIONS:
         words = msg("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS))
@@ -70,7 +70,7 @@ def allowed(kb: KnowledgeBase, record: Record, status: str) -> None:
 
 
 def change_status(
-    kb: KnowledgeBase, name: str, status: str, *, why: str, scope: str = "", decided: bool = False
+    kb: Workspace, name: str, status: str, *, why: str, scope: str = "", decided: bool = False
 ) -> Verdict:
     """Give the record *name* another *status*; the reason goes into its additions.
 
@@ -130,7 +130,7 @@ def _add_line(writing: Writing, record: Record, line: str) -> None:
 
 
 def supersede(
-    kb: KnowledgeBase, old_name: str, new_name: str, *, in_part: bool = False, scope: str = "", decided: bool = False
+    kb: Workspace, old_name: str, new_name: str, *, in_part: bool = False, scope: str = "", decided: bool = False
 ) -> Verdict:
     """Say that one record replaces another, wholly or in part; both ends agree in one commit.
 
@@ -171,7 +171,7 @@ def _replacing(old: Record, new: Record, *, in_part: bool) -> dict[str, object]:
     return {"supersedes": [*new.supersedes, old.id], **amends}
 
 
-def _may_replace(kb: KnowledgeBase, old: Record, new: Record, *, in_part: bool) -> None:
+def _may_replace(kb: Workspace, old: Record, new: Record, *, in_part: bool) -> None:
     """Raise KbError when *new* cannot replace *old*."""
     if old.path == new.path:
         raise KbError(msg("[{id}] cannot replace itself", id=old.scoped_id))
@@ -188,7 +188,7 @@ def _may_replace(kb: KnowledgeBase, old: Record, new: Record, *, in_part: bool) 
         raise KbError(msg("[{old}] replaces [{new}] already", old=old.scoped_id, new=new.scoped_id), path=old.path)
 
 
-def _replaced_by(kb: KnowledgeBase, record: Record) -> set[str]:
+def _replaced_by(kb: Workspace, record: Record) -> set[str]:
     """Return the ids that *record* supersedes, directly or through others."""
     found: set[str] = set()
     ahead = list(record.supersedes)
@@ -200,7 +200,7 @@ def _replaced_by(kb: KnowledgeBase, record: Record) -> set[str]:
     return found
 
 
-def confirm(kb: KnowledgeBase, name: str, *, scope: str = "") -> Verdict:
+def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
     """Stamp the record *name* as found true today (RUYI-16)."""
     named = kb.record(name, scope=scope)
 
@@ -215,7 +215,7 @@ def confirm(kb: KnowledgeBase, name: str, *, scope: str = "") -> Verdict:
 
 
 def replace_text(
-    kb: KnowledgeBase, record: Record, text: str, *, opened: str, committed: bytes | None = None, decided: bool = True
+    kb: Workspace, record: Record, text: str, *, opened: str, committed: bytes | None = None, decided: bool = True
 ) -> Verdict:
     """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for what is no record.
 
@@ -277,7 +277,7 @@ def _like(opened: str, text: str) -> str:
     return mark + text
 
 
-def _may_be(kb: KnowledgeBase, record: Record, edited: Record) -> None:
+def _may_be(kb: Workspace, record: Record, edited: Record) -> None:
     """Raise KbError where a person has changed what does not change."""
     for key in ("id", "uid", "kind", "scope"):
         if getattr(edited, key) != getattr(record, key):

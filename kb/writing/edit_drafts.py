@@ -17,7 +17,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 FOLDER = "edits"
 _WAITING = ".json"
@@ -32,7 +32,7 @@ class Draft(NamedTuple):
     """The uid of its record; "" where nobody knows."""
 
 
-def begin_draft(kb: KnowledgeBase, record: Record, text: str) -> Draft:
+def begin_draft(kb: Workspace, record: Record, text: str) -> Draft:
     """Return a new file with *text* for an editor; it says which process waits for that editor."""
     kb.state.made()
     folder = kb.state.path(FOLDER)
@@ -76,12 +76,12 @@ def drop_draft(draft: Draft) -> None:
     remove(draft.path + _WAITING)
 
 
-def left_drafts(kb: KnowledgeBase) -> list[Draft]:
+def left_drafts(kb: Workspace) -> list[Draft]:
     """Return what was typed and never committed: its editor or kb has ended; what nobody has changed is no loss."""
     return list(_left(kb))
 
 
-def _left(kb: KnowledgeBase) -> Iterator[Draft]:
+def _left(kb: Workspace) -> Iterator[Draft]:
     try:
         names = sorted(os.listdir(kb.state.path(FOLDER)))
     except OSError:

@@ -24,7 +24,7 @@ from kb.text.segment import one_line
 from kb.writing.publish import publish
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Advance(NamedTuple):
@@ -37,7 +37,7 @@ class Advance(NamedTuple):
     """What git's own checkout has to follow: from the one tree to the other; None for nothing."""
 
 
-def prepared(kb: KnowledgeBase, head: Head, new: str, by_hand: str) -> Advance:
+def prepared(kb: Workspace, head: Head, new: str, by_hand: str) -> Advance:
     """Look through the way from *head* to the commit *new*; raise NeedsPerson where something lies in it.
 
     *by_hand* is the command of git's with which a person goes it where kb cannot.
@@ -61,14 +61,14 @@ def prepared(kb: KnowledgeBase, head: Head, new: str, by_hand: str) -> Advance:
     return Advance(head, new, changes, trees)
 
 
-def built(kb: KnowledgeBase, head: Head, files: Mapping[str, bytes | None], words: str) -> Advance:
+def built(kb: Workspace, head: Head, files: Mapping[str, bytes | None], words: str) -> Advance:
     """Build the commit of *files* upon *head* and look through the way to it; nothing is to be seen yet."""
     with kb.state.stage() as stage:
         commit = kb.repository.build(head.oid, files, words, stage=stage)
     return prepared(kb, head, commit, "")
 
 
-def _without(kb: KnowledgeBase, tree: str, files: Mapping[str, bytes | None]) -> str:
+def _without(kb: Workspace, tree: str, files: Mapping[str, bytes | None]) -> str:
     """Return *tree* with *files* as they were."""
     if not files:
         return tree
@@ -76,7 +76,7 @@ def _without(kb: KnowledgeBase, tree: str, files: Mapping[str, bytes | None]) ->
         return patched(kb.repository, tree, [files], stage)[-1]
 
 
-def _refuse_clashes(kb: KnowledgeBase, head: Head, changes: Changes) -> None:
+def _refuse_clashes(kb: Workspace, head: Head, changes: Changes) -> None:
     """Raise NeedsPerson where a person's uncommitted edits of a record touch the lines that change."""
     edited = [path for path, (before, _) in changes.items() if before is not None]
     staged = worktree.staged(kb.repository, head.oid, edited)
@@ -95,7 +95,7 @@ def _refuse_clashes(kb: KnowledgeBase, head: Head, changes: Changes) -> None:
             )
 
 
-def _refuse_in_the_way(kb: KnowledgeBase, trees: tuple[str, str]) -> None:
+def _refuse_in_the_way(kb: Workspace, trees: tuple[str, str]) -> None:
     """Raise NeedsPerson where git would not let its own checkout follow."""
     kb.repository.git("update-index", "-q", "--refresh", check=False)  # it goes by the times of files
     output = kb.repository.output(["read-tree", "--dry-run", "-m", "-u", "--no-recurse-submodules", *trees])
@@ -108,7 +108,7 @@ def _refuse_in_the_way(kb: KnowledgeBase, trees: tuple[str, str]) -> None:
         )
 
 
-def go(kb: KnowledgeBase, advance: Advance, more: Sequence[Move], reason: str) -> dict[str, str]:
+def go(kb: Workspace, advance: Advance, more: Sequence[Move], reason: str) -> dict[str, str]:
     """Move the branch and the refs of *more*, or none; return what became of the file of each record."""
     moves = [] if advance.head.oid == advance.new else [Move(advance.head.ref, advance.new, advance.head.oid)]
     if not moves and not more:
@@ -120,7 +120,7 @@ def go(kb: KnowledgeBase, advance: Advance, more: Sequence[Move], reason: str) -
 
 
 @contextlib.contextmanager
-def _followed_by_git(kb: KnowledgeBase, advance: Advance) -> Iterator[None]:
+def _followed_by_git(kb: Workspace, advance: Advance) -> Iterator[None]:
     """Let git bring what is not kb's, before the branch moves; back again where it does not move."""
     if advance.trees is None:
         yield

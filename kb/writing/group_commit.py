@@ -33,7 +33,7 @@ from kb.writing.landed_jobs import has_landed
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FOLDER = "queue"
 _REQUEST, _ANSWER, _DRAFT, _OWN = ".json", ".answer", ".draft", ".own"
@@ -61,7 +61,7 @@ class Call(NamedTuple):
 class Waiting:
     """A writer's place in the queue."""
 
-    def __init__(self, kb: KnowledgeBase, call: Call, job: str = "") -> None:
+    def __init__(self, kb: Workspace, call: Call, job: str = "") -> None:
         """Stand beside the queue; the first look for an answer lays the request into it.
 
         *job* is the name of the spooled job that the call is to land; without one it gets a name when it is laid there.
@@ -142,7 +142,7 @@ class Waiting:
                 remove(self._path + ending)
 
 
-def written_by_another(kb: KnowledgeBase, waiting: Waiting) -> list[Verdict] | None:
+def written_by_another(kb: Workspace, waiting: Waiting) -> list[Verdict] | None:
     """Return the verdicts of the writer who holds the lock; None where nobody does, or others are to be written first.
 
     So that one who has to wait anyway does so before most of kb is loaded.
@@ -158,7 +158,7 @@ def written_by_another(kb: KnowledgeBase, waiting: Waiting) -> list[Verdict] | N
         return spool(kb, call.candidates, call.folder, trouble, decided=call.decided, job=waiting.job)
 
 
-def _ask(kb: KnowledgeBase, call: Call, job: str) -> str:
+def _ask(kb: Workspace, call: Call, job: str) -> str:
     """Lay *call* into the queue as *job* and return the file; what is laid there is masked."""
     from kb.safety import redaction
 
@@ -176,7 +176,7 @@ def _ask(kb: KnowledgeBase, call: Call, job: str) -> str:
     return path
 
 
-def asked(kb: KnowledgeBase) -> Iterator[Call]:
+def asked(kb: Workspace) -> Iterator[Call]:
     """Yield the calls that wait, oldest first, also those that come meanwhile; to be called by the lock's holder."""
     seen: set[str] = set()
     while len(seen) < _MOST:
@@ -189,7 +189,7 @@ def asked(kb: KnowledgeBase) -> Iterator[Call]:
                 yield call
 
 
-def _requests(kb: KnowledgeBase) -> list[str]:
+def _requests(kb: Workspace) -> list[str]:
     folder = kb.state.path(_FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -207,7 +207,7 @@ def _requests(kb: KnowledgeBase) -> list[str]:
     return found
 
 
-def _is_published(kb: KnowledgeBase, path: str) -> bool:
+def _is_published(kb: Workspace, path: str) -> bool:
     """Return whether the request *path* was published, and make what its holder drafted the answer."""
     if not os.path.exists(path + _DRAFT) or not has_landed(kb, os.path.basename(path)):
         return False
@@ -224,7 +224,7 @@ def _sweep(path: str, since: float) -> None:
         remove(path)
 
 
-def _read(kb: KnowledgeBase, path: str) -> Call | None:
+def _read(kb: Workspace, path: str) -> Call | None:
     """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
     try:
         with open(path, encoding="utf-8", opener=unwaited) as file:
@@ -260,7 +260,7 @@ def _told(verdicts: Sequence[Verdict]) -> dict[str, object]:
     return {"verdicts": rows}
 
 
-def tell_all_of(kb: KnowledgeBase, trouble: Busy) -> None:
+def tell_all_of(kb: Workspace, trouble: Busy) -> None:
     """Answer all who wait that nothing can be written now, so that none of them waits for the same *trouble*."""
     for path in _requests(kb):
         _answer(path, {"busy": kb.words(trouble.message), "hint": kb.words(trouble.hint)})

@@ -25,7 +25,7 @@ from kb.writing.objection import Objection
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
 
@@ -70,7 +70,7 @@ def _entry(held: Held) -> dict[str, Any]:
     return {"candidate": as_json(held.candidate), "sightings": list(held.sightings), "reasons": list(held.reasons)}
 
 
-def remember(kb: KnowledgeBase, held: Held) -> None:
+def remember(kb: Workspace, held: Held) -> None:
     """Let the index know *held*."""
     kb.index.hold(held.name + ".json", _entry(held))
 
@@ -82,7 +82,7 @@ def name_of(candidate: Candidate) -> str:
     return sha256("\0".join((candidate.scope, candidate.kind, *said)).encode()).hexdigest()[:12]
 
 
-def same_as(kb: KnowledgeBase, candidate: Candidate) -> Held | None:
+def same_as(kb: Workspace, candidate: Candidate) -> Held | None:
     """Return what is held that says the same as *candidate* and does not contradict it.
 
     For counting, the same decision word for word is the same matter, whatever its title.
@@ -159,7 +159,7 @@ def joined(candidate: Candidate, earlier: Candidate) -> Candidate:
     return candidate._replace(**{**empty, "evidence": tuple(dict.fromkeys((*earlier.evidence, *candidate.evidence)))})
 
 
-def everything(kb: KnowledgeBase) -> list[Held]:
+def everything(kb: Workspace) -> list[Held]:
     """Return all that is held, as the index knows it; what cannot be read is left to `kb doctor`."""
     found: list[Held] = []
     for name, entry in kb.index.held():
@@ -168,13 +168,19 @@ def everything(kb: KnowledgeBase) -> list[Held]:
     return found
 
 
-def unreadable(kb: KnowledgeBase) -> list[str]:
+def list_held(kb: Workspace) -> list[Held]:
+    """Return what the gate keeps back, in step with the ref first."""
+    sync(kb)
+    return everything(kb)
+
+
+def unreadable(kb: Workspace) -> list[str]:
     """Return the names of the files in the inbox that hold no candidate."""
     sync(kb)
     return sorted({name for name, _ in kb.index.held()} - {held.name + ".json" for held in everything(kb)})
 
 
-def sync(kb: KnowledgeBase) -> None:
+def sync(kb: Workspace) -> None:
     """Make the index know the inbox as its ref has it, when somebody else has moved the ref."""
     oid = kb.repository.ref(INBOX)
     if kb.index.note("inbox") == oid:
@@ -191,7 +197,7 @@ def sync(kb: KnowledgeBase) -> None:
         kb.index.set_note("inbox", oid)
 
 
-def move(kb: KnowledgeBase, changes: Mapping[str, bytes | None]) -> Move:
+def move(kb: Workspace, changes: Mapping[str, bytes | None]) -> Move:
     """Build the commit that makes *changes* to the inbox and return the move that publishes it."""
     old = kb.repository.ref(INBOX)
     words = message("Keep what is held", "", {"Kb-Op": "inbox"})
@@ -199,7 +205,7 @@ def move(kb: KnowledgeBase, changes: Mapping[str, bytes | None]) -> Move:
         return Move(INBOX, kb.repository.build(old, changes, words, stage=stage), old)
 
 
-def one(kb: KnowledgeBase, name: str) -> Held:
+def one(kb: Workspace, name: str) -> Held:
     """Return what is held under *name*, or under the only name that begins so; raise UnknownId."""
     sync(kb)
     named = [held for held in everything(kb) if held.name.startswith(name.strip())] if name.strip() else []
@@ -208,7 +214,7 @@ def one(kb: KnowledgeBase, name: str) -> Held:
     return named[0]
 
 
-def drop(kb: KnowledgeBase, name: str) -> Held:
+def drop(kb: Workspace, name: str) -> Held:
     """Take what is held under *name* out of the inbox."""
     with kb.repository.locked():
         held = one(kb, name)
@@ -218,13 +224,3 @@ def drop(kb: KnowledgeBase, name: str) -> Held:
             raise Busy(msg("the inbox has just been moved"), hint=msg("try again")) from None
         sync(kb)
     return held
-
-
-def promote(kb: KnowledgeBase, name: str) -> Verdict:
-    """Write what is held under *name* on a person's word; dedup and contradiction are looked for as ever."""
-    from kb.writing.pipeline import Deciding
-
-    held = one(kb, name)
-    writing = Deciding(kb, held.candidate.scope, "", promoted=held.name)
-    (verdict,) = writing.run([held.candidate])
-    return verdict

@@ -16,7 +16,6 @@ from kb.git.worktree import Changes
 from kb.i18n import msg
 from kb.index.lookup import MAKE_ONE
 from kb.installation import requirement
-from kb.knowledge_base import KnowledgeBase
 from kb.paths import around, passed_over, user_home
 from kb.records.front_matter import scalar
 from kb.startup.namedtuple import NamedTuple
@@ -34,7 +33,7 @@ class Workflows(NamedTuple):
     """The address from which they install kb; "": what the settings say."""
 
 
-def make(
+def create_base(
     place: str,
     environment: Mapping[str, str],
     *,
@@ -43,8 +42,8 @@ def make(
     language: str = "",
     with_ci: bool = False,
     source: str = "",
-) -> tuple[KnowledgeBase, list[str]]:
-    """Make a knowledge base at *place* and return it with the files it wrote; an existing one is completed.
+) -> list[str]:
+    """Make a knowledge base at *place* and return the files that were written; an existing one is completed.
 
     *inside*: in the git repository that is there. Otherwise *place* becomes a repository of its own. Only the files
     that are missing are written and committed. *source* is the address from which workflows install kb, in place of the
@@ -81,7 +80,7 @@ def place_around(folder: str, environment: Mapping[str, str]) -> str:
 
 def _made(
     place: str, environment: Mapping[str, str], *, inside: bool, name: str, language: str, ci: Workflows | None
-) -> tuple[KnowledgeBase, list[str]]:
+) -> list[str]:
     os.makedirs(place, exist_ok=True)
     around = enclosing(place)
     if around is None or (not inside and around[0] != place):
@@ -109,7 +108,7 @@ def _made(
     if changes:
         _commit(repository, environment, changes)
     driver_setup.install(repository)
-    return KnowledgeBase(place, environment), sorted(changes)
+    return sorted(changes)
 
 
 def _installed_from(place: str, ci: Workflows) -> str:

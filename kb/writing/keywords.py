@@ -13,18 +13,18 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.edit import alone
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
 PATH = f"content/{SYNONYMS}"
 
 
-def keywords(kb: KnowledgeBase) -> list[Group]:
+def keywords(kb: Workspace) -> list[Group]:
     """Return the groups of the knowledge base's own, as they are committed."""
     return _read(kb.repository.blob("HEAD", PATH))
 
 
-def load(kb: KnowledgeBase, text: str, source: str) -> list[Group]:
+def load(kb: Workspace, text: str, source: str) -> list[Group]:
     """Add the groups in *text*, the file *source*, that are not there yet, as one commit; return those added.
 
     Raise BadInput naming the line that is no group.
@@ -47,7 +47,7 @@ def load(kb: KnowledgeBase, text: str, source: str) -> list[Group]:
     return alone(kb, step, "Load keywords", "keywords") if _are_new(kb, groups) else []
 
 
-def _are_new(kb: KnowledgeBase, groups: list[Group]) -> bool:
+def _are_new(kb: Workspace, groups: list[Group]) -> bool:
     known = {frozenset(group.words) for group in keywords(kb)}
     return any(frozenset(group.words) not in known for group in groups)
 

@@ -21,7 +21,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FILE = "landed.json"
 """In the part of the git directory that all worktrees share: {job: [commit, …]}."""
@@ -57,7 +57,7 @@ def _is_locked(file: int) -> bool:
     return True
 
 
-def remember(kb: KnowledgeBase, jobs: Sequence[str], commits: Sequence[str]) -> None:
+def remember(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> None:
     """Note that *jobs* are about to be published as *commits*, together; under the lock of the repository.
 
     Where they change nothing, the commit that says all of it already stands for them.
@@ -71,7 +71,7 @@ def remember(kb: KnowledgeBase, jobs: Sequence[str], commits: Sequence[str]) -> 
     write_whole(_path(kb), json_bytes({name: known[name] for name in kept}), synced=True)
 
 
-def has_landed(kb: KnowledgeBase, job: str) -> bool:
+def has_landed(kb: Workspace, job: str) -> bool:
     """Return whether *job* was published: one of its commits is on some ref; raise GitFailed where git cannot look."""
     commits = existing(kb.repository, _load(kb).get(job, ()))
     if not commits:
@@ -83,11 +83,11 @@ def has_landed(kb: KnowledgeBase, job: str) -> bool:
     return bool(output.out.strip())
 
 
-def _path(kb: KnowledgeBase) -> str:
+def _path(kb: Workspace) -> str:
     return os.path.join(kb.repository.private, _FILE)
 
 
-def _load(kb: KnowledgeBase) -> dict[str, Any]:
+def _load(kb: Workspace) -> dict[str, Any]:
     try:
         with open(_path(kb), encoding="utf-8") as file:
             value = json.load(file)

@@ -22,8 +22,9 @@ from kb.similarity.duplicates import likest
 from kb.similarity.verdict import Decision, decide, missing_sections, to_complete
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state import project
 from kb.text.segment import one_line
-from kb.writing import gate, inbox, karma, project, quality
+from kb.writing import gate, inbox, karma, quality
 from kb.writing.concurrent_git import tell_kept_work
 from kb.writing.group_commit import Call, Waiting, asked, draft, leave_to_its_writer, tell, tell_all_of
 from kb.writing.landed_jobs import has_landed
@@ -34,7 +35,7 @@ from kb.writing.transaction import NOT_BY_A_PROGRAM, Writing, edited, moved, sta
 from kb.writing.unreadable import damaged_here, may_say_the_same
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _SCOPE = regex(SCOPE)
 _NEAR = 24
@@ -63,7 +64,7 @@ class _Mark(NamedTuple):
 
 
 def write(
-    kb: KnowledgeBase, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
+    kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False,
     beside: Files | None = None, subject: str = "", landing: bool = False, waiting: Waiting | None = None,
     job: str = "", decided: bool = False,
 ) -> list[Verdict]:  # fmt: skip
@@ -395,3 +396,11 @@ class Deciding(Writing):
         said = None if verdict.branch else left_behind(verdict.path, self.outcomes.get(verdict.path, ""))
         reasons = (*verdict.reasons, self.kb.words(said)) if said else verdict.reasons
         return verdict._replace(commit=oids[0] if oids else "", reasons=reasons)
+
+
+def promote(kb: Workspace, name: str) -> Verdict:
+    """Write what is held under *name* on a person's word; dedup and contradiction are looked for as ever."""
+    held = inbox.one(kb, name)
+    writing = Deciding(kb, held.candidate.scope, "", promoted=held.name)
+    (verdict,) = writing.run([held.candidate])
+    return verdict

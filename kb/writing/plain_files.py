@@ -16,7 +16,7 @@ from kb.writing.fast_forward import Advance, built, go
 from kb.writing.transaction import Writing
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 class Change(NamedTuple):
@@ -27,7 +27,7 @@ class Change(NamedTuple):
     body: str = ""
 
 
-def change_files(kb: KnowledgeBase, operation: str, plan: Callable[[str], Change], *, dry_run: bool = False) -> str:
+def change_files(kb: Workspace, operation: str, plan: Callable[[str], Change], *, dry_run: bool = False) -> str:
     """Commit what *plan* makes of the tip it is given, and return the commit; "" for nothing.
 
     *plan* is asked again when somebody else was faster. Raise NeedsPerson where uncommitted edits are in the way.
@@ -52,13 +52,13 @@ def change_files(kb: KnowledgeBase, operation: str, plan: Callable[[str], Change
     return writing.until_won(planned, None if dry_run else publish)
 
 
-def contents(kb: KnowledgeBase, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+def contents(kb: Workspace, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
     """Return the files *paths* as the commit *revision* has them; None for one that it has not."""
     paths = list(paths)
     return dict(zip(paths, kb.repository.blobs([(revision, path) for path in paths]), strict=True))
 
 
-def uncommitted(kb: KnowledgeBase, places: Sequence[str]) -> set[str]:
+def uncommitted(kb: Workspace, places: Sequence[str]) -> set[str]:
     """Return the files at or below *places* that are changed, staged or new, and not committed so."""
     tip = kb.repository.head().oid
     names = map(kb.repository.full, places)
@@ -69,7 +69,7 @@ def uncommitted(kb: KnowledgeBase, places: Sequence[str]) -> set[str]:
     return found
 
 
-def write_export(kb: KnowledgeBase, path: str, data: bytes) -> None:
+def write_export(kb: Workspace, path: str, data: bytes) -> None:
     """Write *data* to the file *path*, whole or not at all.
 
     Raise NeedsPerson where git keeps that file and it has edits that are not committed, BadInput where it cannot be
@@ -92,7 +92,7 @@ def write_export(kb: KnowledgeBase, path: str, data: bytes) -> None:
         raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=path) from None
 
 
-def _has_edits(kb: KnowledgeBase, place: str) -> bool:
+def _has_edits(kb: Workspace, place: str) -> bool:
     """Return whether the file at *place* is one that git keeps and differs from what is committed."""
     around = enclosing(os.path.dirname(place))
     if around is None:

@@ -15,20 +15,20 @@ from kb.writing.objection import Objection
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _PERSONAL = frozenset({"preference", "domain-note"})
 """Kinds under which a person's own facts are handed in; in others "I" is whoever wrote the document."""
 
 
-def is_shared(kb: KnowledgeBase) -> bool:
+def is_shared(kb: Workspace) -> bool:
     """Return whether others may read the knowledge base: all but the user's own one (`~/.kb`) without a remote."""
     if os.path.realpath(kb.root) != os.path.realpath(user_home(kb.environment)):
         return True
     return bool(kb.repository.output(["config", "--get-regexp", r"^remote\..*\.url$"]).out.strip())
 
 
-def refuse_personal(kb: KnowledgeBase, candidate: Candidate) -> Iterator[Objection]:
+def refuse_personal(kb: Workspace, candidate: Candidate) -> Iterator[Objection]:
     """Refuse what an agent hands in and is certainly about a person, where others would read it."""
     by_agent = bool(candidate.session or candidate.host) or in_its_shell(kb.environment)
     if by_agent and candidate.kind in _PERSONAL and is_about_a_person(candidate) and is_shared(kb):

@@ -13,16 +13,16 @@ from kb.git import dropped_records, worktree
 from kb.git.repository import Head, LostRace, Move
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, Staged, index_stamp
 from kb.i18n import Message, msg
-from kb.index import index_sync
+from kb.index import id_allocator, index_sync
 from kb.records.record_paths import is_record
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.writing import concurrent_git, id_allocator
+from kb.writing import concurrent_git
 
 if TYPE_CHECKING:
     from typing import Any
 
     from kb.git.git_process import Started
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _INTENT = "follow.json"
 """What the checkout has still to follow: the commit it is to follow, and for each path the one it still has.
@@ -32,7 +32,7 @@ Where it has followed, and the index of the records has not yet kept what it kno
 
 
 def publish(
-    kb: KnowledgeBase, head: Head, moves: Sequence[Move], changes: Changes, reason: str, mover: Started | None = None
+    kb: Workspace, head: Head, moves: Sequence[Move], changes: Changes, reason: str, mover: Started | None = None
 ) -> dict[str, str]:
     """Make all *moves* or none, the first from *head*; return what became of the file of each of *changes*.
 
@@ -86,14 +86,14 @@ def publish(
     return outcomes
 
 
-def _from_the_checkout(kb: KnowledgeBase, changes: Changes, owed: Mapping[str, str]) -> Changes:
+def _from_the_checkout(kb: Workspace, changes: Changes, owed: Mapping[str, str]) -> Changes:
     """Return *changes*, those of files that are behind already counted from where these are."""
     behind = {path: old for path, old in owed.items() if path in changes}
     before = _files(kb, behind)
     return {path: (before.get(path, was), now) for path, (was, now) in changes.items()}
 
 
-def finish_following(kb: KnowledgeBase) -> bool:
+def finish_following(kb: Workspace) -> bool:
     """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
 
     Tell whether there was any such file.
@@ -134,30 +134,30 @@ def _not_published(theirs: Mapping[str, Staged], changes: Changes) -> dict[str, 
     return {path: entry for path, entry in theirs.items() if entry.data != changes[path][0]}
 
 
-def _files(kb: KnowledgeBase, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
+def _files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
     """Return each path as it is in its revision; in "" there is none."""
     asked = [(revision, path) for path, revision in revisions.items() if revision]
     found = zip(asked, kb.repository.blobs(asked), strict=True)
     return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
 
 
-def owed_files(kb: KnowledgeBase) -> dict[str, str]:
+def owed_files(kb: Workspace) -> dict[str, str]:
     """Return path → commit of the files that are still as they were in that commit."""
     paths = _intent(kb).get("paths")
     return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
 
 
-def _intent(kb: KnowledgeBase) -> Mapping[str, Any]:
+def _intent(kb: Workspace) -> Mapping[str, Any]:
     return kb.state.load(_INTENT) or {}
 
 
-def forget_followed(kb: KnowledgeBase) -> None:
+def forget_followed(kb: Workspace) -> None:
     """Forget what the checkout has followed, once the index of the records has kept what it knows of that."""
     if not owed_files(kb):
         _owe(kb, "", {})
 
 
-def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str], old: str | None = None) -> None:
+def _owe(kb: Workspace, new: str, paths: Mapping[str, str], old: str | None = None) -> None:
     if paths or old is not None:
         done = {} if old is None else {"old": old}
         kb.state.save({"new": new, "paths": paths, **done}, _INTENT, synced=bool(paths))
@@ -166,7 +166,7 @@ def _owe(kb: KnowledgeBase, new: str, paths: Mapping[str, str], old: str | None 
             os.unlink(kb.state.path(_INTENT))
 
 
-def _settle(kb: KnowledgeBase, outcomes: Mapping[str, str], changes: Changes) -> None:
+def _settle(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
     """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
     records = {path: outcome for path, outcome in outcomes.items() if is_record(path)}
     seen = {path: _seen(kb, path, changes[path][1]) for path, outcome in records.items() if outcome == CLEAN}
@@ -174,7 +174,7 @@ def _settle(kb: KnowledgeBase, outcomes: Mapping[str, str], changes: Changes) ->
     kb.index.reread([path for path in records if not seen.get(path)])
 
 
-def _seen(kb: KnowledgeBase, path: str, planned: bytes | None) -> str:
+def _seen(kb: Workspace, path: str, planned: bytes | None) -> str:
     """Return the stamp of the file *path* if it is as *planned*; "" where it is gone, or somebody has been faster."""
     stamp = stamp_of_file(kb.root, path)
     mine = content(os.path.join(kb.root, *path.split("/")))

@@ -9,10 +9,10 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.publish import publish
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
-def commit_again(kb: KnowledgeBase, head: Head) -> Head:
+def commit_again(kb: Workspace, head: Head) -> Head:
     """Commit again what was undone in *head* and return what is checked out then; to be called under the lock.
 
     Raise LostRace where somebody else moves the branch meanwhile.

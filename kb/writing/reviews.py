@@ -12,6 +12,7 @@ from kb.records import record_file
 from kb.records.front_matter import decode, edit_front
 from kb.records.kinds import section_labels
 from kb.records.model import GLOBAL, Candidate, Record, Similar, Status, Verdict
+from kb.records.record_file import render_checked
 from kb.records.record_paths import REJECTED, REVIEWS
 from kb.similarity import merge_candidate
 from kb.similarity.contradictions import contradiction
@@ -20,10 +21,9 @@ from kb.similarity.verdict import missing_sections
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import slugify
 from kb.writing.inbox import hold_uncommitted
-from kb.writing.transaction import rendered
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
 _STEM = REVIEWS.removeprefix("refs/heads/")
@@ -74,17 +74,17 @@ class Plan:
         self.changes: dict[str, bytes] = {}
         self.words = ""
 
-    def built(self, kb: KnowledgeBase, base: str) -> Move:
+    def built(self, kb: Workspace, base: str) -> Move:
         """Build the commit and return the move that publishes it."""
         with kb.state.stage() as stage:
             commit = kb.repository.build(self.tip or base, dict(self.changes), self.words, stage=stage)
         return Move(f"refs/heads/{self.branch}", commit, self.tip)
 
-    def text(self, kb: KnowledgeBase) -> bytes:
+    def text(self, kb: Workspace) -> bytes:
         """Return the file of the record as the branch will have it."""
         return self.changes.get(self.path) or (kb.repository.blob(self.tip, self.path) if self.tip else None) or b""
 
-    def say(self, kb: KnowledgeBase, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
+    def say(self, kb: Workspace, subject: str, reasons: Sequence[Message], candidate: Candidate) -> None:
         """Word the commit."""
         trailers = {
             "Kb-Op": "review", "Kb-Session": candidate.session, "Kb-Host": candidate.host, "Kb-Uid": self.record.uid,
@@ -128,7 +128,7 @@ def propose(
     )
     names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
     plan = Plan(_free_branch(writing, record), "", record.path, record, names, "")
-    plan.changes[record.path] = rendered(record, kb.config.language)
+    plan.changes[record.path] = render_checked(record, kb.config.language)
     for path, data in before.items():
         text = decode(data or b"", path)
         plan.changes[path] = edit_front(text, {"status": str(Status.SUPERSEDED)}).encode()
@@ -267,7 +267,7 @@ def _says_the_same(candidate: Candidate, record: Record) -> bool:
     return is_alike and contradiction(candidate, record) is None
 
 
-def rejected(kb: KnowledgeBase, candidate: Candidate, old: Record) -> list[str]:
+def rejected(kb: Workspace, candidate: Candidate, old: Record) -> list[str]:
     """Return the refs under which a person has rejected what *candidate* says against *old*."""
     return [
         review.branch
@@ -281,7 +281,7 @@ def rejected(kb: KnowledgeBase, candidate: Candidate, old: Record) -> list[str]:
 # -- asking ---------------------------------------------------------------------------------------
 
 
-def reviews(kb: KnowledgeBase, under: str = REVIEWS) -> list[Review]:
+def reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
     """Return the open reviews, oldest first; with *under* REJECTED the rejected ones, each named by its full ref."""
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
     head = kb.repository.head()
@@ -313,7 +313,7 @@ def age(review: Review, today: str) -> Message:
     return msg("today") if days < 1 else msg("1 day") if days == 1 else msg("{n} days", n=days)
 
 
-def _trailers(kb: KnowledgeBase, tip: str, words: str) -> dict[str, str]:
+def _trailers(kb: Workspace, tip: str, words: str) -> dict[str, str]:
     """Return the trailers in *words*, or, where a person has committed on the branch, of the last commit of kb's."""
     if "Kb-Path: " not in words:
         found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
@@ -341,7 +341,7 @@ def _review(name: str, tip: str, time: str, told: Mapping[str, str], data: bytes
     )
 
 
-def one_review(kb: KnowledgeBase, name: str) -> Review:
+def one_review(kb: Workspace, name: str) -> Review:
     """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId.
 
     An id means what it means of records: the caller's scope, then the global one; `shop:D001` names another.
@@ -365,7 +365,7 @@ def _with_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
     return next(filter(None, seen), [] if project or reader else named)
 
 
-def sides(kb: KnowledgeBase, name: str) -> Sides:
+def sides(kb: Workspace, name: str) -> Sides:
     """Return both sides of the review *name*, its diff and the reasons its commit gives."""
     review = one_review(kb, name)
     named = [record for record_id in review.against for record in kb.fresh().named(record_id)]
@@ -376,7 +376,7 @@ def sides(kb: KnowledgeBase, name: str) -> Sides:
     return Sides(review, old, diff.decode("utf-8", "replace"), reasons(kb, review))
 
 
-def reasons(kb: KnowledgeBase, review: Review) -> str:
+def reasons(kb: Workspace, review: Review) -> str:
     """Return what the last commit of kb's on the branch says."""
     words = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
     return words.decode("utf-8", "replace").strip()

@@ -20,11 +20,11 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import State
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 
 def spool(
-    kb: KnowledgeBase, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False,
+    kb: Workspace, candidates: Sequence[Candidate], folder: str, why: KbError, *, decided: bool = False,
     job: str = "",
 ) -> list[Verdict]:  # fmt: skip
     """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
@@ -57,7 +57,7 @@ def spool_without_settings(root: str, environment: Mapping[str, str], candidates
     return state.spool(time.time(), {"folder": os.getcwd(), "candidates": safe, "decided": False})
 
 
-def _scope(kb: KnowledgeBase, folder: str) -> str:
+def _scope(kb: Workspace, folder: str) -> str:
     try:
         return kb.project(folder)
     except KbError:

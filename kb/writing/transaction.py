@@ -12,7 +12,7 @@ from kb.files import content
 from kb.git import dropped_records, worktree
 from kb.git.repository import NOBODY, LostRace, Move, Step, message
 from kb.i18n import Message, msg
-from kb.index import index_sync
+from kb.index import id_allocator, index_sync
 from kb.records import record_file
 from kb.records.front_matter import decode, edit_front
 from kb.records.kinds import BY_NAME
@@ -23,7 +23,7 @@ from kb.similarity import merge_candidate
 from kb.similarity.verdict import sections_of, status_of
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import slugify
-from kb.writing import concurrent_git, id_allocator, inbox, landed_jobs, project
+from kb.writing import concurrent_git, inbox, landed_jobs, project_mark
 from kb.writing.publish import finish_following, forget_followed, publish
 from kb.writing.recommit import commit_again
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
     from kb.writing.reviews import Plan
 
 _RACES = 50
@@ -47,7 +47,7 @@ class Writing:
     """What one call plans, and the commits that make it so; `write.candidates` decides what becomes of candidates."""
 
     def __init__(
-        self, kb: KnowledgeBase, scope: str, folder: str, *, promoted: str = "", by_person: bool = False,
+        self, kb: Workspace, scope: str, folder: str, *, promoted: str = "", by_person: bool = False,
         job: str = "", decided: bool = False,
     ) -> None:  # fmt: skip
         """Prepare to write for a caller who works in *folder*, to which *scope* belongs ("": to be found out).
@@ -204,9 +204,9 @@ class Writing:
     def add(self, record: Record, operation: str = "created") -> None:
         """Plan the file of a new *record*."""
         language = self.kb.config.language
-        self.change(record.path, None, rendered(record, language), operation, record)
+        self.change(record.path, None, record_file.render_checked(record, language), operation, record)
         self.kb.index.put(record_file.settled(record, language))
-        project.mark(self, record.scope)
+        project_mark.mark(self, record.scope)
 
     def change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
         """Plan that the file *path*, *before* in the tip, is *now*."""
@@ -373,13 +373,6 @@ def moved(old: Record, new: Record) -> Message:
 def stays(old: Record) -> Message:
     """Say that what is only proposed does not replace *old* yet."""
     return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
-
-
-def rendered(record: Record, language: str) -> bytes:
-    """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
-    data = record_file.render(record, language).encode()
-    record_file.read(data, record.path)
-    return data
 
 
 def edited(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:

@@ -18,14 +18,14 @@ from kb.text.segment import normalise, slugify
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _TITLES = regex(r"(?m)^(?:title:[ \t]*|#[ \t]+\[[A-Z]{1,3}[0-9]{3,9}\][ \t]*)([^\r\n]{1,400})")
 _LOOKED_AT = 8_000
 """Bytes of a file in which its title stands."""
 
 
-def may_say_the_same(kb: KnowledgeBase, candidate: Candidate) -> BadRecord | None:
+def may_say_the_same(kb: Workspace, candidate: Candidate) -> BadRecord | None:
     """Return why a file cannot be read that may be the record *candidate* repeats; None where there is none.
 
     That is one of the candidate's scope with a title like the candidate's. A damaged file takes no part in looking for
@@ -37,7 +37,7 @@ def may_say_the_same(kb: KnowledgeBase, candidate: Candidate) -> BadRecord | Non
     return None
 
 
-def damaged_here(kb: KnowledgeBase, path: str, tip: bytes | None) -> BadRecord | None:
+def damaged_here(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | None:
     """Return why the file *path* in the checkout cannot be read, where it is not as in the *tip*; None where it can.
 
     The index may not have seen yet that somebody has edited it.
@@ -52,7 +52,7 @@ def damaged_here(kb: KnowledgeBase, path: str, tip: bytes | None) -> BadRecord |
     return None
 
 
-def _is_titled_alike(kb: KnowledgeBase, title: str, path: str) -> bool:
+def _is_titled_alike(kb: Workspace, title: str, path: str) -> bool:
     slug = os.path.basename(path).removesuffix(".md").partition("-")[2]
     if slug and slug == slugify(title):
         return True
@@ -60,7 +60,7 @@ def _is_titled_alike(kb: KnowledgeBase, title: str, path: str) -> bool:
     return any(normalise(one) == normalise(title) or similarity(one, title, limit) > limit for one in _titles(kb, path))
 
 
-def _titles(kb: KnowledgeBase, path: str) -> Iterator[str]:
+def _titles(kb: Workspace, path: str) -> Iterator[str]:
     """Yield what may be the title of the damaged file *path*."""
     try:
         data = content(os.path.join(kb.root, *path.split("/"))) or b""

@@ -14,13 +14,13 @@ from kb.startup.namedtuple import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 _FILE = "numbers.json"
 """The highest numbers given out in this clone, which its worktrees share: [[scope, prefix, number], …]."""
 
 
-def remember(kb: KnowledgeBase) -> None:
+def remember(kb: Workspace) -> None:
     """Tell the index every id that history has given out, on whatever branch, so that none is given out again."""
     where = kb.repository.full(CONTENT)
     try:
@@ -34,12 +34,12 @@ def remember(kb: KnowledgeBase) -> None:
             _reserve(kb, kb.repository.own(name))
 
 
-def _reserve(kb: KnowledgeBase, path: str) -> None:
+def _reserve(kb: Workspace, path: str) -> None:
     if scope := scope_of(path):
         kb.index.reserve(scope, path.rpartition("/")[2].partition("-")[0].partition(".")[0])
 
 
-def learn(kb: KnowledgeBase) -> None:
+def learn(kb: Workspace) -> None:
     """Tell the index which numbers unreadable files have, and which other worktrees have given out; under the lock."""
     for broken, _, _ in kb.index.broken():
         _reserve(kb, broken)
@@ -54,7 +54,7 @@ def learn(kb: KnowledgeBase) -> None:
     kb.index.set_note("numbers", stamp)
 
 
-def tell(kb: KnowledgeBase) -> None:
+def tell(kb: Workspace) -> None:
     """Let the other worktrees of this clone know the numbers that the index has; under the lock."""
     path = os.path.join(kb.repository.private, _FILE)
     numbers = [list(row) for row in kb.index.numbers()]

@@ -17,8 +17,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:
-    from kb.knowledge_base import KnowledgeBase
-    from kb.writing.transaction import Writing
+    from kb.workspace import Workspace
 
 
 _CLAIMS = "claims.json"
@@ -31,7 +30,7 @@ _PROTOCOL = regex(r"^[a-z+]+://")
 _USER = regex(r"^[^/]*@")
 
 
-def scope_for(kb: KnowledgeBase, folder: str) -> str:
+def scope_for(kb: Workspace, folder: str) -> str:
     """Return the scope for work in *folder*.
 
     `$KB_PROJECT` names it outright. Work inside the knowledge base's own repository belongs to the project that
@@ -48,7 +47,7 @@ def scope_for(kb: KnowledgeBase, folder: str) -> str:
     return f"project/{_name(kb, home, identity(kb, home, git_dir))}"
 
 
-def claimed(kb: KnowledgeBase, folder: str) -> str:
+def claimed(kb: Workspace, folder: str) -> str:
     """Return the scope for work in *folder*, from now on that project's alone; to be called under the lock."""
     scope = scope_for(kb, folder)
     if not _is_found_out(kb, folder, scope):
@@ -57,27 +56,13 @@ def claimed(kb: KnowledgeBase, folder: str) -> str:
     known = kb.state.load(_KNOWN)
     known = known if isinstance(known, dict) else {}
     if known.get(_key(home, git_dir)) != scope:
-        claims = _claims(kb) | {scope.removeprefix("project/"): identity(kb, home, git_dir)}
-        kb.state.save(claims, _CLAIMS)
+        known_claims = claims(kb) | {scope.removeprefix("project/"): identity(kb, home, git_dir)}
+        kb.state.save(known_claims, _CLAIMS)
         kb.state.save(known | {_key(home, git_dir): scope}, _KNOWN)
     return scope
 
 
-def mark(writing: Writing, scope: str) -> None:
-    """Plan the file that says whose the project of *scope* is, where that is not said yet."""
-    kb = writing.kb
-    if scope == GLOBAL:
-        return
-    path = f"content/anchors/projects/{scope.removeprefix('project/')}/{PROJECT_FILE}"
-    owners = owners_in(content(os.path.join(kb.root, path)))
-    own = [_claims(kb)[name]] if (name := scope.removeprefix("project/")) in _claims(kb) else []
-    if path not in writing.changes and (owners is None or (own and not owners)):
-        before = writing.text_of(path)
-        if not owners_in(before):
-            writing.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
-
-
-def identity(kb: KnowledgeBase, home: str, git_dir: str) -> str:
+def identity(kb: Workspace, home: str, git_dir: str) -> str:
     """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
     output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrubbed(kb.environment))
     url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
@@ -97,21 +82,21 @@ def _home(folder: str) -> tuple[str, str]:
     return (os.path.dirname(shared) if os.path.basename(shared) == ".git" else found[0]), shared
 
 
-def _is_found_out(kb: KnowledgeBase, folder: str, scope: str) -> bool:
+def _is_found_out(kb: Workspace, folder: str, scope: str) -> bool:
     """Tell whether *scope* follows from the folder and not from what somebody has set."""
     home, git_dir = _home(folder)
     own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
     return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")
 
 
-def _name(kb: KnowledgeBase, home: str, own: str) -> str:
+def _name(kb: Workspace, home: str, own: str) -> str:
     base = slugify(_without_secrets(kb, os.path.basename(home)))
     mark = sha256(own.encode()).hexdigest()
     names = [base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}"]
     return next((name for name in names if not (owners := list(_owners(kb, name))) or own in owners), names[-1])
 
 
-def _without_secrets(kb: KnowledgeBase, name: str) -> str:
+def _without_secrets(kb: Workspace, name: str) -> str:
     """Return *name*, that of a folder, masked: it becomes that of a scope, and so stands in git."""
     if len(name) < _SHORTEST_TOKEN:
         return name
@@ -120,14 +105,15 @@ def _without_secrets(kb: KnowledgeBase, name: str) -> str:
     return redact(name, kb.config.masking)[0]
 
 
-def _owners(kb: KnowledgeBase, name: str) -> Iterator[str]:
+def _owners(kb: Workspace, name: str) -> Iterator[str]:
     """Yield whose the project *name* is: by its mark, or by a claim of this clone."""
     yield from owners_in(content(os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE))) or ()
-    if claim := _claims(kb).get(name):
+    if claim := claims(kb).get(name):
         yield claim
 
 
-def _claims(kb: KnowledgeBase) -> dict[str, str]:
+def claims(kb: Workspace) -> dict[str, str]:
+    """Return name → identity of the projects that have written in this clone and have no mark yet."""
     found = kb.state.load(_CLAIMS)
     return {str(name): str(own) for name, own in found.items()} if isinstance(found, dict) else {}
 

@@ -15,7 +15,7 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.knowledge_base import KnowledgeBase
+    from kb.workspace import Workspace
 
 FILE = "lights.json"
 _TAIL = 400_000
@@ -34,7 +34,7 @@ class Lit(NamedTuple):
     """What the person is told."""
 
 
-def usage(kb: KnowledgeBase, transcript: str = "", *, percent: float = -1.0, model: str = "", held: int = 0) -> Usage:
+def usage(kb: Workspace, transcript: str = "", *, percent: float = -1.0, model: str = "", held: int = 0) -> Usage:
     """Return how full the context is: as the caller measured it (*percent*, -1 for nothing), or by the transcript.
 
     *held*: so many tokens the context has had before, as far as is known.
@@ -50,7 +50,7 @@ def usage(kb: KnowledgeBase, transcript: str = "", *, percent: float = -1.0, mod
     return usage_in(read_transcript(transcript), windows, usual, held)
 
 
-def measured(kb: KnowledgeBase, transcript: str, *, percent: float, model: str) -> tuple[Usage, Band]:
+def measured(kb: Workspace, transcript: str, *, percent: float, model: str) -> tuple[Usage, Band]:
     """Return how full the context is, and the band that is."""
     used = usage(kb, transcript, percent=percent, model=model)
     return used, band_of(used)
@@ -81,7 +81,7 @@ class Kept(NamedTuple):
 
 
 def lit(
-    kb: KnowledgeBase, session: str, transcript: str, *, percent: float = -1.0, folder: str = "", host: str = "",
+    kb: Workspace, session: str, transcript: str, *, percent: float = -1.0, folder: str = "", host: str = "",
     only_told: bool = False, heard: bool = True,
 ) -> Lit:  # fmt: skip
     """Do what the use of the context calls for, once for each light, and return what is to be said.
@@ -110,7 +110,7 @@ def lit(
     return made
 
 
-def put_out(kb: KnowledgeBase, session: str) -> tuple[str, ...]:
+def put_out(kb: Workspace, session: str) -> tuple[str, ...]:
     """Put orange and red out, as the context is compacted now, and return which were lit before."""
     place = ("active", safe_id(session), FILE)
     before = _kept(kb.state.load(*place)) if session else Kept()
@@ -132,7 +132,7 @@ def _kept(value: object) -> Kept:
     )
 
 
-def _keep(kb: KnowledgeBase, place: tuple[str, ...], before: Kept, after: Kept, used: Usage, transcript: str) -> None:
+def _keep(kb: Workspace, place: tuple[str, ...], before: Kept, after: Kept, used: Usage, transcript: str) -> None:
     """Remember *after*, and from which size of the transcript on a tool call has to look again.
 
     A token takes a byte of the file at least, so it grows by as many bytes as there are tokens left, or more.
@@ -153,7 +153,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _done(kb: KnowledgeBase, now: Band, used: Usage, session: str, transcript: str, folder: str, host: str) -> Lit:
+def _done(kb: Workspace, now: Band, used: Usage, session: str, transcript: str, folder: str, host: str) -> Lit:
     share = f"{used.percent:.0f}"
     if now.light == "yellow":
         room = msg(
@@ -167,7 +167,7 @@ def _done(kb: KnowledgeBase, now: Band, used: Usage, session: str, transcript: s
     return Lit(now.light, *_archived(kb, session, transcript, folder, host))
 
 
-def _pruned(kb: KnowledgeBase, session: str, transcript: str, share: str, percent: float) -> Message | None:
+def _pruned(kb: Workspace, session: str, transcript: str, share: str, percent: float) -> Message | None:
     """Prune on paper, and return what the person is told; None where nothing can be saved."""
     from kb.sessions import prune_transcript
 
@@ -183,9 +183,11 @@ def _pruned(kb: KnowledgeBase, session: str, transcript: str, share: str, percen
                percent=share, saved=f"{made.plan.saved:,}", path=place, transcript=transcript)  # fmt: skip
 
 
-def _archived(kb: KnowledgeBase, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
+def _archived(kb: Workspace, session: str, transcript: str, folder: str, host: str) -> tuple[str, str]:
     """Archive the session; return what the agent and what the person is told (RUYI-28)."""
-    saved = kb.save_session(transcript, session=session, folder=folder, host=host, full=True)
+    from kb.capture.flush_spool import save
+
+    saved = save(kb, transcript, session=session, folder=folder, host=host, full=True)
     name = saved.archive or session
     told = msg(
         "kb: the context is nearly full; the session is archived as {name}. You can go on in this session (with the "

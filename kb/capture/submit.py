@@ -1,0 +1,32 @@
+"""Hand candidates in: the way in as every door and feature takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kb.records.model import Candidate, Verdict
+from kb.startup.namedtuple import TYPE_CHECKING
+from kb.writing.group_commit import Call, Waiting, written_by_another
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
+
+
+def submit(
+    kb: Workspace, candidates: Sequence[Candidate], *, folder: str = "", dry_run: bool = False, decided: bool = False
+) -> list[Verdict]:
+    """Write *candidates* as one commit and return their verdicts; see `KnowledgeBase.write`.
+
+    While another process writes, this one waits for it before most of kb is loaded.
+    """
+    waiting = Waiting(kb, Call(candidates, folder, decided=decided))
+    if dry_run or (verdicts := written_by_another(kb, waiting)) is None:
+        kb.look_ahead()
+        from kb.capture.flush_spool import write
+
+        verdicts = write(kb, candidates, folder=folder, dry_run=dry_run, waiting=waiting, decided=decided)
+    if dry_run or not any(verdict.verdict == "refused" for verdict in verdicts):
+        return verdicts
+    from kb.capture.declined import keep_declined
+
+    return keep_declined(kb, candidates, verdicts, folder)
