@@ -710,3 +710,15 @@ def test_a_file_saved_while_the_disk_syncs_keeps_what_was_saved(
     assert saved and verdict.verdict == "appended"
     assert "My own line." in path.read_text() and fact in path.read_text()
     assert [name for name in os.listdir(path.parent) if name.endswith(".tmp")] == []
+
+
+def test_a_blob_that_git_cannot_read_is_not_one_that_is_missing(kb: KnowledgeBase, root: Path) -> None:
+    verdict = one(kb, decision(0))
+    oid = git(root, "rev-parse", f"HEAD:{verdict.path}").strip()
+    blob = root / ".git" / "objects" / oid[:2] / oid[2:]
+    blob.chmod(0o644)
+    blob.write_bytes(b"not what git wrote")
+    assert kb.repository.blob("HEAD", "content/nothing.md") is None
+    assert kb.repository.blob("HEAD", "a name\nof two lines") is None
+    with pytest.raises(GitFailed):
+        kb.repository.blob("HEAD", verdict.path)

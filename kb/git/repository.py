@@ -167,18 +167,29 @@ class Repository:
         return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
 
     def blob(self, revision: str, path: str) -> bytes | None:
-        """Return the file *path* as it is in *revision*; None if it is not there; raise Busy where git cannot look."""
+        """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed where git cannot look.
+
+        `cat-file blob` fails alike in both cases; what `blobs` asks tells them apart, but takes no line feed in a name.
+        """
+        if "\n" not in path:
+            return self.blobs([(revision, path)])[0]
         output = self.output(["cat-file", "blob", f"{revision}:{self.prefix}{path}"])
         if output.code and isinstance(trouble := failure(["cat-file"], output), Busy):
             raise trouble
         return None if output.code else output.out
 
     def blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
-        """Return the file of each (revision, path) of *wanted*, None where there is none, with one git process."""
+        """Return the file of each (revision, path) of *wanted*, None where there is none, with one git process.
+
+        Raise GitFailed where git cannot look: of an object that it cannot read it says "missing" as well, and why.
+        """
         if any("\n" in path for _, path in wanted):
             return [self.blob(revision, path) for revision, path in wanted]
         lines = b"".join(os.fsencode(f"{revision}:{self.full(path)}\n") for revision, path in wanted)
-        data = self.git("cat-file", "--batch", stdin=lines) if wanted else b""
+        output = self.output(["cat-file", "--batch"], lines) if wanted else Output(0, b"", "")
+        if output.code or output.error.startswith(("error:", "fatal:")):
+            raise failure(["cat-file"], output)
+        data = output.out
         found: list[bytes | None] = []
         at = 0
         for _ in wanted:
