@@ -591,6 +591,22 @@ def test_a_process_that_died_after_publishing_is_made_good(
     assert (root / RECORD).exists() and git(root, "status", "--porcelain") == ""
 
 
+def test_the_number_of_one_that_died_is_not_given_out_again_on_another_branch(kb: KnowledgeBase, root: Path) -> None:
+    """Its file has followed, its index has not kept the number, and the person has left the branch."""
+    code = (
+        "import os, sys\nfrom kb.knowledge_base import KnowledgeBase\nfrom kb.index import id_allocator\n"
+        "from clones import decision\nid_allocator.tell = lambda *_: os._exit(9)\n"
+        "KnowledgeBase(sys.argv[1], os.environ).write([decision(0)], folder=sys.argv[1])\n"
+    )
+    git(root, "switch", "-qc", "topic")
+    done = child(code, str(root))
+    _, error = done.communicate()
+    assert done.returncode == 9, error
+    assert (root / RECORD).exists() and git(root, "status", "--porcelain") == ""
+    git(root, "switch", "-q", "main")
+    assert one(kb, decision(1)).id == "D002"
+
+
 def test_the_lock_of_somebody_else_is_respected(kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.git.repository.PATIENCE", 0.1)
     (root / ".git" / "kb-held").touch()

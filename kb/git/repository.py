@@ -167,7 +167,7 @@ class Repository:
         return self.git("for-each-ref", f"--format={form}", pattern).decode("utf-8", "replace").splitlines()
 
     def blob(self, revision: str, path: str) -> bytes | None:
-        """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed where git cannot look.
+        """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.
 
         `cat-file blob` fails alike in both cases; what `blobs` asks tells them apart, but takes no line feed in a name.
         """

@@ -108,7 +108,9 @@ def finish_following(kb: Workspace) -> bool:
     for folder in {os.path.dirname(path) for path in owed}:
         sweep(os.path.join(kb.root, *folder.split("/")), 0)
     if not owed:
-        if intent:
+        if intent:  # its files have followed, but it died before the index kept what it had given out
+            if intent.get("new") != kb.repository.head().oid:
+                id_allocator.remember(kb)
             _owe(kb, "", {})
         return False
     if kb.repository.not_now():
