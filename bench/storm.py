@@ -114,6 +114,7 @@ def _at_rest(running: Storm) -> Iterator[str]:
             last = as_json(decision(attempt, title=f"Come to rest {number}-{attempt}", claims={}))
             words = [str(Path(sys.executable).parent / "kb-hook"), "write"]
             done = subprocess.run(words, cwd=clone, input=json.dumps(last).encode(), capture_output=True, check=False)
+        doctor.examine(str(clone), str(clone), os.environ, fix=True)  # hands in again what five kills have set aside
         with KnowledgeBase.at(str(clone)) as kb:
             yield from (f"still spooled: {path} {done.stdout.decode()[:300]}" for path in kb.state.spooled())
 
