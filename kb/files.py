@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import time
 from collections.abc import Callable, Iterable
+
+from kb.startup.namedtuple import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _BESIDE, _HALF = ".kb-", ".tmp"
 STALE = 60.0
@@ -121,3 +127,11 @@ def remove_folder(folder: str) -> None:
                 os.unlink(path)
     with contextlib.suppress(FileNotFoundError):
         os.rmdir(folder)
+
+
+def json_bytes(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> bytes:
+    """Return *value* as JSON; half characters (of a name that is not UTF-8) come back from it as they were."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent, sort_keys=sort_keys).encode()

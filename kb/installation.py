@@ -7,13 +7,13 @@ install says the address too (PEP 508, PEP 610).
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,12 +22,12 @@ PACKAGE = "kb-anchors"
 UNKNOWN = f"{PACKAGE} @ git+https://kb.invalid/say-where-kb-is.git@and-which-tag"
 """What stands where nobody knows where kb comes from: no host can have a name that ends in .invalid (RFC 2606)."""
 
-_HARMLESS = regex(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
+_HARMLESS = re.compile(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
 """What may stand within double quotes of a shell and of YAML and means nothing to either."""
-_NAMED = regex(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
-_ARCHIVE = regex(r"https?://[^ ]+\.(?:whl|zip|tar\.gz)(?:#\S+)?")
-_ADDRESS = regex(r"(?:git\+)?((?:https?|ssh|git)://[^ ]+)")
-_SCP = regex(r"(?:git\+)?(?:ssh://)?(\w[\w.-]*@[\w.-]+):(?!\d|/)([^ ]+)")
+_NAMED = re.compile(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
+_ARCHIVE = re.compile(r"https?://[^ ]+\.(?:whl|zip|tar\.gz)(?:#\S+)?")
+_ADDRESS = re.compile(r"(?:git\+)?((?:https?|ssh|git)://[^ ]+)")
+_SCP = re.compile(r"(?:git\+)?(?:ssh://)?(\w[\w.-]*@[\w.-]+):(?!\d|/)([^ ]+)")
 
 
 def requirement(source: str) -> str:

@@ -13,8 +13,8 @@ from talk import ZH, transcript
 from test_group import candidate, waiting
 from test_hooks import Host
 
+from kb.files import json_bytes
 from kb.knowledge_base import KnowledgeBase
-from kb.startup.json_bytes import json_bytes
 
 ODD = os.fsdecode(b"caf\xe9")
 

@@ -29,7 +29,6 @@ STARTS = {
     "cli.edit": "the editor that the user's environment names",
     "cli.group": "imports the module of a command from the table of commands",
     "checks.verify": "the commands of a Verification section, on a person's word",
-    "startup.lazy_regex": "reads the compiled patterns of this user from the cache, with marshal",
 }
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
 

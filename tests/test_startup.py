@@ -1,9 +1,18 @@
 """What a start loads is a promise in modules, not milliseconds."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from clones import FASTAPI, one
+
+import kb as package
+from kb.knowledge_base import KnowledgeBase
+from kb.records.candidate import as_json
+
+ROOT = Path(package.__file__).parent
 
 HEAVY = {"git", "yaml", "numpy", "mcp", "mkdocs", "jinja2", "rapidfuzz", "asyncio", "markdown_it", "frontmatter"}
 
@@ -45,4 +54,59 @@ def test_only_the_host_that_is_named_is_loaded(host: str) -> None:
         "print(' '.join(name for name in sys.modules if name.startswith('kb.hooks.')))"
     )
     done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"kb.hooks.fast_path", "kb.hooks.guard_fast_path", f"kb.hooks.{host}"}
+    assert set(done.stdout.split()) == {
+        "kb.hooks.fast_path",
+        "kb.hooks.guard_fast_path",
+        "kb.hooks.host_table",
+        f"kb.hooks.{host}",
+    }
+
+
+PROMISED = (
+    ("hooks", "write"),
+    ("hooks", "session-start"),
+    ("hooks", "user-prompt"),
+    ("hooks", "pre-tool"),
+    ("hooks", "post-tool"),
+    ("hooks", "subagent-start"),
+    ("cli", "write"),
+    ("cli", "show", "D001"),
+    ("cli", "search", "FastAPI"),
+)
+"""The calls whose start is promised: what they load may use the tricks of `kb.startup`, and nothing else may."""
+
+
+def test_only_what_a_promised_start_loads_uses_its_tricks(kb: KnowledgeBase, root: Path) -> None:
+    one(kb, FASTAPI)
+    hot = set().union(*(loads_of_kb(root, *call) for call in PROMISED))
+    users = {
+        ".".join(("kb", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+        for path in ROOT.rglob("*.py")
+        if "from kb.startup" in path.read_text("utf-8")
+    }
+    assert {name for name in users - hot if not name.startswith("kb.startup")} == set()
+
+
+def loads_of_kb(root: Path, door: str, *words: str) -> set[str]:
+    """Return the modules of kb that a call has loaded when it ends."""
+    transcript = root.parent / "transcript.jsonl"
+    transcript.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Go on"}}) + "\n")
+    payload = {
+        "session_id": "s1",
+        "cwd": str(root),
+        "transcript_path": str(transcript),
+        "prompt": "Why do we use FastAPI?",
+        "source": "startup",
+        "tool_name": "Bash",
+        "tool_input": {"command": "git grep FastAPI"},
+    }
+    near = FASTAPI._replace(title="FastAPI serves the public HTTP interface", session="s2")
+    given = json.dumps(as_json(near) if words == ("write",) else payload)
+    code = (
+        f"import sys\ntry:\n    from kb.{door} import main; main({[*words]!r})\nexcept SystemExit: pass\n"
+        "print(*(name for name in sys.modules if name.partition('.')[0] == 'kb'), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True, cwd=root
+    )
+    return set(done.stderr.split())

@@ -6,10 +6,10 @@ from kb.api.memory_api import estimate_content_tokens, extract_and_store_memorie
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import as_json
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import tokens
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kb.capture.form_choice import form_of
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.search.query import cited
 from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL
 from kb.sessions.render_forms import Formed
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import tokens
 
 if TYPE_CHECKING:

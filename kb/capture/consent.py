@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.proposal_cues import FOLDER
 from kb.records.model import Candidate
 from kb.safety.personal_facts import may_be_about_a_person
 from kb.sessions.active_sessions import Row
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import normalise
 from kb.writing.privacy import is_shared
 

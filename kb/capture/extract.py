@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kb.capture.failures import pitfalls
 from kb.capture.markers import marked, unreadable
@@ -27,8 +28,6 @@ from kb.sessions.cues import (
 )
 from kb.sessions.prose import Piece, outside_code, paths, pieces, plain, relative, sentences, without_code
 from kb.sessions.transcript import AGENT, HUMAN, Transcript, TranscriptMessage, said
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, count, count_characters, normalise
 
 REASONED = 0.7
@@ -52,13 +51,13 @@ _AREAS = {
     "modules": r"\b(?:across|all|several|multiple) (?:the )?(?:modules|services|packages)\b"
     r"|跨模块|跨服务|多个模块|所有模块|所有服务",
 }
-_AREA_PATTERNS = tuple((area, regex(_AREAS[area], re.IGNORECASE)) for area in AREAS)
-_EVERYWHERE = regex(
+_AREA_PATTERNS = tuple((area, re.compile(_AREAS[area], re.IGNORECASE)) for area in AREAS)
+_EVERYWHERE = re.compile(
     r"\b(?:in |across )?(?:all|every|any|other)(?: of)?(?: our| my| the)? (?:projects?|repositor(?:y|ies)|repos)\b"
     r"|所有项目|每个项目|各个项目|跨项目|任何项目",
     re.IGNORECASE,
 )
-_CLAIM = regex(
+_CLAIM = re.compile(
     r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为"
     r"|是)\s*(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
 )
@@ -173,7 +172,7 @@ def _from_sentence(sentence: str, origin: str) -> Candidate | None:
     return Candidate(kind, title, decision=plain(main), alternatives=alternative(main), why=why, confidence=REASONED)
 
 
-_CURED = regex(
+_CURED = re.compile(
     r"^\W*+(?:(?:i|we|this|that) )?(?:have |has )?(?:fixed|resolved|solved|eliminated|avoided) (?:the )?"
     r"(?P<what>[^.;]{6,160}?) (?:by|via|with|using) "
     r"|(?:解决|修复|消除|避免)了?(?P<what_zh>[^，。；]{4,80}?)(?:的问题)?[。，]?$",
@@ -195,16 +194,16 @@ def _overcome(main: str) -> str:
     return found[:1].upper() + found[1:] if count_characters(found) >= _SHORTEST else main
 
 
-_TITLE_LEAD = regex(
+_TITLE_LEAD = re.compile(
     r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|then|please|所以|因此|于是|最终"
     r"|最后|另外|同时|并且|请)[,，:：\s]*)*",
     re.IGNORECASE,
 )
-_SENTENCE_LABEL = regex(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
+_SENTENCE_LABEL = re.compile(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")
 """A bold label before a sentence: "**Key fix in this session:** …"."""
 
 
-_INSTEAD_END = regex(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
+_INSTEAD_END = re.compile(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
 
 
 def _title(main: str) -> str:

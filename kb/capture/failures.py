@@ -11,13 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 from kb.records.model import Candidate, Evidence
 from kb.sessions.cues import is_idle, is_question
 from kb.sessions.prose import outside_code, paths, pieces, plain, relative, sentences, without_code
 from kb.sessions.transcript import AGENT, ToolCall, ToolResult, Transcript, TranscriptMessage, said
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, count
 
 EXPLAINED = 0.6
@@ -36,13 +35,13 @@ _INTERPRETERS = frozenset(
 )
 _STARTERS = (["sudo"], ["time"], ["env"], ["npx"], ["uv", "run"], ["poetry", "run"], ["bundle", "exec"])
 """Words that only start another command."""
-_NOT_THE_TASK = regex(
+_NOT_THE_TASK = re.compile(
     r"<tool_use_error>|doesn't want to proceed|tool use was rejected|\[Request interrupted|requires approval|timed out",
     re.IGNORECASE,
 )
-_QUOTED_ARGUMENT = regex(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
-_ASSIGNMENT = regex(r"[A-Za-z_]\w*=\S*$")
-_ERROR_LINE = regex(
+_QUOTED_ARGUMENT = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*$")
+_ERROR_LINE = re.compile(
     r"error|exception|fail|cannot|can't|could not|couldn't|undefined|denied|refused|not found|no such|ignored"
     r"|invalid|missing"
     r"|unknown|unexpected|fatal|never match|traceback|错误|失败|异常|找不到|无法|不存在|拒绝",
@@ -53,17 +52,17 @@ _TALLY_WORDS = frozenset(
     | {"doctest", "doctests", "total", "skipped", "unnecessary", "skips", "warning", "warnings", "excluded", "found"}
     | {"in", "and", "with", "second", "seconds", "s", "ms", "x", "invalid", "done", "finished"}
 )
-_LETTERS = regex(r"[^\W\d_]+")
-_COUNTED = regex(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
-_CAUSE = regex(
+_LETTERS = re.compile(r"[^\W\d_]+")
+_COUNTED = re.compile(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
+_CAUSE = re.compile(
     r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
     r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
     r"|根因|根本原因|(?:问题|原因)(?:就?是|在于|出在)|这就是.{0,8}原因|原来是?",
     re.IGNORECASE,
 )
-_BECAUSE = regex(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
-_BACK = regex(r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE)
-_LEAD = regex(
+_BECAUSE = re.compile(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
+_BACK = re.compile(r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE)
+_LEAD = re.compile(
     r"^\W*(?:(?:i see|ah|ok|okay|so|now|right|great|good|found it|aha|好|明白了?|原来如此)\b[\s,.:;!—–-]*)*"
     r"(?:the (?:real |actual |underlying |root )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
     r"(?: (?:clear|simple|obvious))?(?:\s*[—–:-]+\s*| that\s+|\s+)|(?:it )?turns out (?:that )?"
@@ -71,18 +70,18 @@ _LEAD = regex(
     r"|(?:问题|原因|根因|根本原因)(?:就?是|在于|出在)?[:：，,\s]*|原来是?[，,]?)?",
     re.IGNORECASE,
 )
-_SLIP = regex(
+_SLIP = re.compile(
     r"\bI(?:'m| am|'ve| was| need| have| had| forgot| should| did| used)\b|\bmy (?:code|edit|change|test|mistake"
     r"|fix)\b|我(?:写错|忘了|漏)",
     re.IGNORECASE,
 )
-_TRIVIAL = regex(
+_TRIVIAL = re.compile(
     r"\b(?:typo|syntax error|whitespace|indentation|unused (?:variable|import|alias)|formatt(?:ed|ing)|line length"
     r"|lint(?:er|ing)?"
     r"|false positive|cyclomatic|nest(?:ed|ing) too|too (?:complex|many|long|deep))\b|拼写|缩进|空格|格式化|笔误",
     re.IGNORECASE,
 )
-_REMEDY = regex(
+_REMEDY = re.compile(
     r"^\W*(?:(?:I|we|you)(?:'ll)? (?:need to|must|have to|should)|(?:the )?(?:fix|solution) is|use |必须|需要|应该"
     r"|解决(?:办法|方法|方案)是|改用|改为|要)",
     re.IGNORECASE,

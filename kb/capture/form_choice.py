@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.session_candidates import candidates_of
 from kb.capture.usage_alerts import usage
@@ -16,7 +17,6 @@ from kb.sessions.forms import COMPACT, EXPANDED, FORMS, NORMAL
 from kb.sessions.render_forms import Formed, Known, masked, written
 from kb.sessions.transcript_files import read_transcript
 from kb.sessions.usage import Band, Usage, band
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.records.candidate import SCHEMA, candidates
 from kb.records.model import Candidate, Evidence
 from kb.sessions.transcript import Transcript, TranscriptMessage, said
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import count
 
 if TYPE_CHECKING:

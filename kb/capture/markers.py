@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kb.errors import BadInput
 from kb.i18n import Message
@@ -13,8 +14,6 @@ from kb.records.kinds import ADR_SECTIONS, BY_PREFIX, section_named
 from kb.records.model import Candidate, Evidence
 from kb.sessions.cues import alternative, reasoned
 from kb.sessions.prose import Piece, pieces, plain
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, count, first_sentence
 
 MARKED = 0.9
@@ -26,12 +25,12 @@ _MARK_LIMIT = 2000
 _FIELD_LIMIT = 8000
 """Longest field of a block, in characters; what follows is left in the session."""
 
-_TAG = regex(
+_TAG = re.compile(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)?\**\[(CK|DN|D|C|I|P|M"
     r"|U)(\d{3,})?\]\**[ \t]*+[:：]?[ \t]*+(\S.*)$",
     re.DOTALL,
 )
-_LABEL = regex(
+_LABEL = re.compile(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+)?\**"
     r"(决策|决定|约束|教训|接口|偏好|模式|Decision|DECISION|Constraint|Lesson(?: learned)?|Interface|Preference"
     r"|Pattern)"
@@ -46,10 +45,10 @@ _LABELS: Mapping[str, str] = {
     "偏好": "preference", "preference": "preference",
     "模式": "pattern", "pattern": "pattern",
 }  # fmt: skip
-_FIELD = regex(r"[ \t]*(?:[-*+][ \t]+)?\**([^\s:：*][^:：*\n]{0,40}?)\**[ \t]*[:：]\**[ \t]*(.*)$", re.DOTALL)
-_STARTS_LIKE_WORDS = regex(r"[\w`\"'“「《*(（]")
-_ADR_NUMBER = regex(r"^(?:ADR[- ]?)?\d{1,5}\s*[:：.、-]\s*|^ADR(?:[- ]?\d+)?\s*[:：-]\s*", re.IGNORECASE)
-_VAGUE_HEADING = regex(
+_FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\**([^\s:：*][^:：*\n]{0,40}?)\**[ \t]*[:：]\**[ \t]*(.*)$", re.DOTALL)
+_STARTS_LIKE_WORDS = re.compile(r"[\w`\"'“「《*(（]")
+_ADR_NUMBER = re.compile(r"^(?:ADR[- ]?)?\d{1,5}\s*[:：.、-]\s*|^ADR(?:[- ]?\d+)?\s*[:：-]\s*", re.IGNORECASE)
+_VAGUE_HEADING = re.compile(
     r"(?:summary|overview|context|background|notes?|details?|plan|next steps?|总结|概述|背景|说明|小结|计划"
     r"|下一步)\W*$",
     re.IGNORECASE,

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import UnknownId
 from kb.i18n import msg
 from kb.sessions.active_sessions import Heard
 from kb.sessions.forms import COMPACT
 from kb.sessions.session_archive import of_own_project, sessions
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import count, slugify
 
 if TYPE_CHECKING:
     from kb.sessions.session_archive import Session
     from kb.workspace import Workspace
 
-_POLITE = regex(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
-_GO_ON = regex(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
+_POLITE = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", 16)
+_GO_ON = re.compile(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
 _LEAST_NAME, _LEAST_WORDS = 3, 4
 """A name has so many characters or more, words of a task so many 字: less than that is an ordinary prompt."""
-_NAME = regex(r"[\w.-]+")
+_NAME = re.compile(r"[\w.-]+")
 
 
 class PhraseAnswer(NamedTuple):

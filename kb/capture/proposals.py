@@ -11,6 +11,8 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture import proposal_cues as rules
 from kb.capture.proposal_cues import FOLDER, SILENT
@@ -28,8 +30,6 @@ from kb.safety.quoting import quoted
 from kb.sessions.cues import reasoned
 from kb.similarity.duplicates import match, similarity
 from kb.similarity.verdict import sections_of
-from kb.startup.hashes import sha256
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.agent_shells import in_its_shell
 from kb.state.session_log import MOMENT, Log
 from kb.text.segment import clip

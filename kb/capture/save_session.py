@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture import extract
 from kb.capture.consent import consult_proposals, settle_proposals
 from kb.capture.session_candidates import candidates_of
 from kb.errors import BadInput, Busy, GitFailed, KbError
+from kb.files import json_bytes
 from kb.i18n import Message, msg
 from kb.records.candidate import as_json
 from kb.records.model import GLOBAL, Candidate, Verdict
@@ -29,9 +32,6 @@ from kb.sessions.render_forms import Known, compact_of, masked, written
 from kb.sessions.transcript import TranscriptMessage
 from kb.sessions.transcript_files import has_words as has_words
 from kb.sessions.transcript_files import read_transcript as read_transcript
-from kb.startup.hashes import sha256
-from kb.startup.json_bytes import json_bytes
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.state_folder import State, write_whole
 from kb.text.segment import slugify
 from kb.writing.karma import NEUTRAL, karma

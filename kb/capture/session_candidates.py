@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kb.capture import extract, llm_extract
 from kb.errors import KbError
 from kb.records.model import Candidate
@@ -10,7 +12,6 @@ from kb.sessions import transcript as transcripts
 from kb.sessions.render_forms import masked
 from kb.sessions.transcript import Transcript
 from kb.sessions.transcript_files import read_transcript
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

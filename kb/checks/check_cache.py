@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable
+from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from kb.checks import content_rules, trust_rules
 from kb.checks.check_context import Shelf, digest_of
 from kb.checks.findings import Finding
 from kb.safety import injection, injection_patterns, redaction
-from kb.startup.hashes import sha256
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.findings import Finding, Key, Secrets, Severity, Source, Surroundings, Text, Vague
 from kb.config import Config
@@ -12,17 +15,14 @@ from kb.i18n import Message
 from kb.records.front_matter import decode, key_line
 from kb.records.model import GLOBAL, Record, aliases_of
 from kb.records.record_file import record_of
-from kb.startup.hashes import sha256
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import lines
 
 if TYPE_CHECKING:
     from typing import Any
 
-_PLACE = regex(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
-_TOP_LEVEL = regex(r"[^\s#-]|---|\.\.\.")
-_ID_PARTS = regex(r"([A-Z]{1,2})(\d{3,})")
+_PLACE = re.compile(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
+_TOP_LEVEL = re.compile(r"[^\s#-]|---|\.\.\.")
+_ID_PARTS = re.compile(r"([A-Z]{1,2})(\d{3,})")
 
 
 class Opened(NamedTuple):

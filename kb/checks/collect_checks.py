@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import check_cache
 from kb.checks.check_context import Shelf, shelf
@@ -25,8 +27,6 @@ from kb.records.model import FIXED_BY, GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT, is_record, scope_of, ulid
 from kb.safety import redaction
 from kb.sessions.session_archive import session_file, sessions
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.agent_shells import remember_mended
 from kb.state.state_folder import write_whole
 from kb.writing import quality
@@ -35,8 +35,8 @@ from kb.writing.concurrent_git import keep_lost_work
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_FRONT_UID = regex(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
-_COMMIT = regex(r"[0-9a-f]{7,64}")
+_FRONT_UID = re.compile(r"(?m)^uid:[ \t]*[\"']?([^\s\"']+)")
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _TRUNKS = ("origin/main", "origin/master", "main", "master")
 
 

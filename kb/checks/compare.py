@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kb.checks import collect_checks, content_rules, identity, lifecycle, link_rules, staleness, trust_rules
 from kb.checks import record_diff as changing
@@ -19,7 +20,6 @@ from kb.checks.rules import RULES, found
 from kb.git import revisions
 from kb.i18n import Message
 from kb.index.lookup import for_reader
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -7,13 +7,13 @@ the merge is what this line changed, put upon what the other one has by then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.check_context import Shelf
 from kb.checks.record_diff import identity
 from kb.git import revisions
 from kb.git.revisions import Parted
 from kb.records.model import Record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -14,17 +14,16 @@ from kb.records.blocks import MACHINE_START, blocks, refuse_conflict_markers
 from kb.records.front_matter import KEYS, decode, front, key_line
 from kb.records.kinds import BY_NAME, KINDS, kind_named
 from kb.records.model import GLOBAL, SCOPE
-from kb.startup.lazy_regex import regex
 from kb.text.line_ends import line_of
 from kb.text.segment import clip, one_line
 
 FRESH_UID = ""
 """The change of a finding whose new value only the world outside can give."""
 
-_ID = regex(r"[A-Z]{1,2}\d{3,}")
-_SCOPE = regex(SCOPE)
-_DAY = regex(r"\d{4}-\d\d-\d\d")
-_TITLE_LINE = regex(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
+_ID = re.compile(r"[A-Z]{1,2}\d{3,}")
+_SCOPE = re.compile(SCOPE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_TITLE_LINE = re.compile(re.escape(MACHINE_START) + r"[ \t]*[\r\n]\s*(?P<line>#)[ \t]+\[([^\]\r\n]*)\][ \t]*([^\r\n]*)")
 LIKE_A_KEY = 0.88
 """Similarity (difflib) from which an unknown key is taken for a slip: supercedes 0.90, superseded_by 0.78."""
 

@@ -12,13 +12,13 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from kb.checks.purge_steps import RENAMED, steps
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.safety import redaction
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kb.i18n import Message
 from kb.records.model import Record
-from kb.startup.namedtuple import NamedTuple
 
 Severity = Literal["error", "warning"]
 Key = tuple[str, str]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kb.checks.file_rules import FRESH_UID
 from kb.checks.findings import Finding, Source
 from kb.errors import BadRecord
 from kb.records.front_matter import body_start, decode, edit_front, front
 from kb.records.record_file import read
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

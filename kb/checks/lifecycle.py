@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -12,12 +13,13 @@ from kb.i18n import msg
 from kb.records.kinds import SECTIONS, Kind, kind_named
 from kb.records.model import LIVE, TRANSITIONS, Record, Status, is_imported
 from kb.records.status_names import status_name
-from kb.startup.lazy_regex import regex
 from kb.text.segment import clip
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}
-_ORNAMENT = regex(r"[\W_]+")
-_PLACEHOLDER = regex(r"(?:[-*+][ \t]*)?[(（<\[]?(?:todo|tbd|fixme|待补充?|待定|待填写?|\.{3}|…+)[)）>\]]?[.。:：]?")
+_ORNAMENT = re.compile(r"[\W_]+")
+_PLACEHOLDER = re.compile(
+    r"(?:[-*+][ \t]*)?[(（<\[]?(?:todo|tbd|fixme|待补充?|待定|待填写?|\.{3}|…+)[)）>\]]?[.。:：]?"
+)
 
 
 def statuses(shelf: Shelf) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 
 from kb.checks.check_context import Opened, Shelf, finding, folders_of
@@ -14,17 +15,16 @@ from kb.records.front_matter import body_start
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import LIVE, Record, Status, is_imported, name_for
 from kb.records.status_names import status_name
-from kb.startup.lazy_regex import regex
 from kb.text.code_fences import code_lines
 from kb.text.line_ends import line_of, lines_of
 from kb.text.segment import clip
 
-_LIKE_A_CITATION = regex(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
-_LINK = regex(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
-_LINK_DEFINITION = regex(
+_LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
+_LINK = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
+_LINK_DEFINITION = re.compile(
     r"(?m)^ {0,3}\[(?!\^)[^\[\]\r\n]+\]:[ \t]*(?:<([^<>\r\n]*)>|([^\s./]*[./]\S*))[ \t]*(?:[\"'(].*)?\r?$"
 )
-_ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|#|\?|\\")
 
 
 def relations(shelf: Shelf) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kb.checks.check_context import Shelf, finding
 from kb.checks.divergence import Lines
@@ -13,7 +14,6 @@ from kb.git import revisions
 from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, LIVE, Record, Status
 from kb.similarity.contradictions import contradiction
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import clip
 
 if TYPE_CHECKING:

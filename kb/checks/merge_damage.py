@@ -6,6 +6,7 @@ still say a thing twice, or two things at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kb.checks.check_context import Opened, Shelf, finding
@@ -16,7 +17,6 @@ from kb.i18n import msg
 from kb.records.blocks import blocks, headings
 from kb.records.front_matter import Span
 from kb.records.model import Record, Section, is_imported
-from kb.startup.lazy_regex import regex
 from kb.text.code_fences import code_lines
 from kb.text.line_ends import line_of, lines
 from kb.text.segment import clip, count, one_line
@@ -27,9 +27,9 @@ PARAGRAPH = 8
 """The same for a paragraph, which stands further away from its like."""
 
 _LISTS = ("tags", "impact", "supersedes", "amends", "sources")
-_ITEM = regex(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)|(\|.*)")
+_ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)|(\|.*)")
 _MARKS = ("<" * 7, ">" * 7, "|" * 7)
-_LEFTOVER = regex(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
+_LEFTOVER = re.compile(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 
 
 # -- sections -------------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kb.i18n import Message, msg
 from kb.records.record_paths import INBOX, REJECTED
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.checks.find_secret import Found

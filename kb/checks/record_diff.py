@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kb.checks.findings import Finding
 from kb.i18n import Message
 from kb.records.model import Record, Similar, Status
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, one_line
 
 SHOWN = 200
@@ -17,7 +17,7 @@ _LEAD = 40
 """Characters that both sides share and that are shown before the difference."""
 
 _KEYS = ("title", "kind", "scope", "id", "date", "tags", "impact", "supersedes", "amends", "coexists_with", "claims")
-_UNIT = regex(r"(?<=[。！？；])|(?<=[.!?;])[ \t]+|\n")
+_UNIT = re.compile(r"(?<=[。！？；])|(?<=[.!?;])[ \t]+|\n")
 
 STEPS = ("new", "changed", "superseded", "amended", "removed")
 

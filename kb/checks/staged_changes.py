@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from kb.guard.call_targets import BANK
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
-from kb.startup.hashes import sha256
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import record_stamps
 from kb.state.agent_shells import in_its_shell
 from kb.state.record_stamps import GONE, Entry, Snapshot

@@ -12,7 +12,6 @@ from kb.checks.file_rules import is_day
 from kb.checks.findings import Finding, Severity
 from kb.i18n import Message, msg
 from kb.records.model import FIXED_BY, LIVE, REGRESSION_TEST, Record, Status, is_imported
-from kb.startup.lazy_regex import regex
 from kb.text.segment import clip
 
 STALE_SHARE = 0.5
@@ -26,9 +25,9 @@ VERIFIED, VERIFICATION_FAILED = "verified", "failed"
 """The key under which `kb verify` notes what came of it, and the word for a failure."""
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_ULID = regex(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
-_OUTSIDE = regex(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
-_LINE_NUMBER = regex(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
+_LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
 def impact_paths(shelf: Shelf) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.checks.check_context import Opened, Shelf, finding
 from kb.checks.content_rules import broken_texts
@@ -10,7 +11,6 @@ from kb.checks.findings import Finding, Text
 from kb.i18n import Message, msg
 from kb.records.front_matter import front, front_span
 from kb.safety.injection import HIDDEN, INSTRUCTION, TURNS, Trouble, troubles
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

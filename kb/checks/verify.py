@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.i18n import msg
 from kb.records.model import Record, Verdict
 from kb.safety import redaction
 from kb.safety.injection import HIDDEN, troubles, visible
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import lines
 from kb.writing.edit import alone, as_it_is
 
@@ -36,8 +36,8 @@ TIMEOUT = 60.0
 _SHELLS = frozenset({"sh", "bash", "shell", "zsh", "console", "shell-session", "shellsession"})
 _TRANSCRIPTS = frozenset({"console", "shell-session", "shellsession"})
 """Languages of blocks that show what was typed and what was answered."""
-_FENCE = regex(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)")
-_PROMPT = regex(r"[ \t]*+(?:(?:[-*+>]|\d{1,9}[.)])[ \t]++)*+(`?)\$ ++(\S(?:.*\S)?)[ \t]*$")
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)")
+_PROMPT = re.compile(r"[ \t]*+(?:(?:[-*+>]|\d{1,9}[.)])[ \t]++)*+(`?)\$ ++(\S(?:.*\S)?)[ \t]*$")
 _KEPT = 200_000
 """Bytes of a command's output that are looked at: the last ones."""
 _SHOWN = 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,6 @@ from kb.cli.door import json_option, language_in_use
 from kb.cli.prints import print_json
 from kb.cli.settings import carry_out, project_wanted
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

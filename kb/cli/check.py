@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,6 @@ from kb.cli.door import usage, with_kb
 from kb.cli.prints import print_json
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.checks.findings import Finding

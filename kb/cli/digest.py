@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +15,6 @@ from kb.cli.past import told
 from kb.cli.prints import print_json
 from kb.context.disclose import base_name, passage
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.history.digest import Digest

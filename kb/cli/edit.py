@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,6 @@ from kb.errors import KbError, NeedsPerson, Overtaken
 from kb.i18n import msg
 from kb.records.front_matter import decode
 from kb.records.model import Record, Verdict
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing import edit_drafts
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli.door import opened, percent_option, usage
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

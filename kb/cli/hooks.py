@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +12,6 @@ from kb.cli.door import json_option, language_in_use, usage
 from kb.cli.prints import print_json
 from kb.cli.settings import carry_out, project_wanted
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

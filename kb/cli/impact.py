@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.prints import explain_nothing, padded, print_json, record_line
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import clip
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,7 +16,6 @@ from kb.cli.prints import STATUSES, print_json, show_verdict, warn
 from kb.errors import BadInput, BadRecord, KbError
 from kb.i18n import Message, msg
 from kb.records.model import EXIT_REFUSED
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.importers.adr import Imported

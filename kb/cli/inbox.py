@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kb.cli.door import json_option, with_kb
 from kb.cli.prints import explain_nothing, print_json, show_verdicts, warn
 from kb.i18n import msg
 from kb.records.kinds import kind_label
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli.door import usage
 from kb.config import FILE
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

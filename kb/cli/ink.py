@@ -7,19 +7,19 @@ issue, a formula or HTML there, and the whole must fit into one comment.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from kb.startup.lazy_regex import IGNORECASE, regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import one_line
 
-_REFERENCE = regex(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", IGNORECASE)
+_REFERENCE = re.compile(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
 """What GitHub or GitLab would take for the beginning of a mention, a reference or an address."""
 _APART = "&#8203;"
-_MARKUP = regex(r"[\\`*_~\[\]{}]")
-_BLOCK = regex(r"^([0-9]{0,9})([#+=.)-])")
+_MARKUP = re.compile(r"[\\`*_~\[\]{}]")
+_BLOCK = re.compile(r"^([0-9]{0,9})([#+=.)-])")
 """What would begin a heading, a list or a line below a heading."""
-_TICKS = regex("`+")
+_TICKS = re.compile("`+")
 
 
 class Ink(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, with_kb
@@ -9,7 +11,6 @@ from kb.cli.prints import explain_nothing, name_broken, print_json, record_line,
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,6 @@ from kb.cli.settings import carry_out, project_wanted
 from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.installation import command_for
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +12,6 @@ from kb.cli.ink import Ink
 from kb.i18n import msg
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.short_form import gist
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +12,6 @@ from kb.cli.person import is_at_terminal
 from kb.cli.prints import explain_nothing, leave_with, print_json, show_verdict
 from kb.i18n import msg
 from kb.records.kinds import kind_label
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,6 @@ from kb.cli.door import json_option, with_kb
 from kb.cli.prints import print_json, warn
 from kb.errors import NeedsPerson
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kb.cli.door import json_option, scope_option, with_kb
 from kb.cli.person import has_decided, yes_option
 from kb.cli.prints import show_verdicts
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

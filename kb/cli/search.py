@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,6 @@ from kb.cli import answers
 from kb.cli.door import json_option, kind_wanted, one, scope_option, status_option, usage, with_kb
 from kb.cli.past import commit_wanted, past_options
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli.door import language_in_use, usage
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.hooks.settings_file import Change

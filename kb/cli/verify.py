@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +16,6 @@ from kb.errors import BadInput, KbError, NeedsPerson
 from kb.i18n import msg
 from kb.index.lookup import name_of
 from kb.safety.injection import instruction, visible
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kb.config import NO_MODEL
 from kb.context import record_context, relevance
 from kb.context.foreground import DOMAIN, MOST, Loaded, Related, shares
@@ -18,7 +20,6 @@ from kb.search import query as queries
 from kb.search.intent import understood
 from kb.search.rank import Hit
 from kb.search.retrieve import Meaning
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:

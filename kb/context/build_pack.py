@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from stat import S_ISREG
+from typing import TYPE_CHECKING
 
 from kb.context import claims, pack
 from kb.context.build_context import telling
@@ -23,7 +24,6 @@ from kb.records.front_matter import decode
 from kb.records.model import GLOBAL, Record, Status
 from kb.records.record_paths import CONTENT
 from kb.safety.quoting import told
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from kb.context import routing
 from kb.context.build_context import telling
@@ -12,7 +13,6 @@ from kb.index.schema import Filter
 from kb.records.kinds import BY_NAME, KINDS
 from kb.records.model import GLOBAL, LIVE
 from kb.records.record_paths import CONTENT
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 
 if TYPE_CHECKING:

@@ -10,66 +10,68 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from kb.records.kinds import section_named
-from kb.startup.lazy_regex import IGNORECASE, MULTILINE, regex
-from kb.startup.namedtuple import NamedTuple
 
 _WEIGHED = frozenset({"alternatives", "rollback", "evidence"})
-_GONE = regex(
+_GONE = re.compile(
     r"\b(?:no longer|not|never|don't|removed?|deleted?|drop(?:ped)?|replaced?|instead of|formerly|used to|was|were|"
     r"deprecated|without|e\.g|for example|for instance|such as)\b|"
     r"不再|不用|不要|禁止|删除|移除|弃用|取代|替换|改为|以前|曾|例如|比如|而非|避免",
-    IGNORECASE,
+    re.IGNORECASE,
 )
-_HEADING = regex(r"#{1,6}[ \t]+(.*)")
-_TICKED = regex(r"`([^`\n]+)`")
-_PATH = regex(r"(?<![\w/.:@~-])(?:\./)?((?:[\w.@+-]+/)+[\w.@+-]*[\w*]\.[A-Za-z][\w]{0,7})(?![\w/])")
-_URL = regex(r"(?<![\w+.-])[\w+.-]++://\S+")
-_TICKED_PATH = regex(
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
+_TICKED = re.compile(r"`([^`\n]+)`")
+_PATH = re.compile(r"(?<![\w/.:@~-])(?:\./)?((?:[\w.@+-]+/)+[\w.@+-]*[\w*]\.[A-Za-z][\w]{0,7})(?![\w/])")
+_URL = re.compile(r"(?<![\w+.-])[\w+.-]++://\S+")
+_TICKED_PATH = re.compile(
     r"(?:\./)?((?:[\w.@+-]+/)+[\w.@+*-]*|[\w-]+\.(?:py|js|ts|tsx|go|rs|java|c|h|cpp|rb|sh|sql|toml|ya?ml|json))"
 )
-_LINE_NUMBER = regex(r":\d+(?:-\d+)?$|#L\d+.*$")
-_CALL = regex(r"(?:[A-Za-z_][\w]*(?:\.|::|->|#))*([A-Za-z_]\w{2,})\([^()`]*\)")
-_NAMED_SYMBOL = regex(
-    r"(?:\b(?:function|method|class|struct|interface|type)|函数|方法|类|接口)[ \t]*`([A-Za-z_][\w.]{2,})`", IGNORECASE
+_LINE_NUMBER = re.compile(r":\d+(?:-\d+)?$|#L\d+.*$")
+_CALL = re.compile(r"(?:[A-Za-z_][\w]*(?:\.|::|->|#))*([A-Za-z_]\w{2,})\([^()`]*\)")
+_NAMED_SYMBOL = re.compile(
+    r"(?:\b(?:function|method|class|struct|interface|type)|函数|方法|类|接口)[ \t]*`([A-Za-z_][\w.]{2,})`",
+    re.IGNORECASE,
 )
-_VERSION = regex(
+_VERSION = re.compile(
     r"(?<![\w./+-])([A-Za-z](?:[\w.+-]{0,99}[A-Za-z+])?)[ \t]{0,9}(==|>=|<=|~=|≥|≤|\^|~|@|=|版本|version)?[ \t]{0,9}v?"
     r"([0-9]+(?:\.[0-9]+){0,3})(\+)?(?![\w.:%]|\.[0-9])",
-    IGNORECASE,
+    re.IGNORECASE,
 )
-_PORT = regex(
+_PORT = re.compile(
     r"(?:\bports?|端口)(?:号)?[^\d\n]{0,12}?([1-9][0-9]{1,4})(?!\d|\.\d)|([1-9][0-9]{1,4})[ \t]*(?:端口|\bport\b)|"
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0):([1-9][0-9]{1,4})(?!\d)",
-    IGNORECASE,
+    re.IGNORECASE,
 )
-_ENV = regex(r"(?<![\w.])\$?\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?:=([^\s`\"'，。；,;]+))?")
-_ENV_WORD = regex(r"\benv(?:ironment)?\b|\bexport\b|环境变量|变量|\$\{?[A-Z]", IGNORECASE)
+_ENV = re.compile(r"(?<![\w.])\$?\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?(?:=([^\s`\"'，。；,;]+))?")
+_ENV_WORD = re.compile(r"\benv(?:ironment)?\b|\bexport\b|环境变量|变量|\$\{?[A-Z]", re.IGNORECASE)
 
 _PORTS = (
-    regex(r"(?i)port\w{0,40}[\"']?\]?\)?\s{0,20}(?:[:=,]|\|\|)\s{0,20}[\"']?(?:\d+:)?([1-9][0-9]{1,4})(?!\d)"),
-    regex(r"(?i)\bEXPOSE\s+([1-9][0-9]{1,4})"),
-    regex(r"(?<![\d.:])[\"']?([1-9][0-9]{1,4}):[1-9][0-9]{1,4}[\"']?\s*$", MULTILINE),
-    regex(r"(?<![\d.:])[\"']?[1-9][0-9]{1,4}:([1-9][0-9]{1,4})[\"']?\s*$", MULTILINE),
-    regex(r"(?i)(?:--port[ =]|-p[ ]|localhost:|127\.0\.0\.1:|0\.0\.0\.0:|\.listen\(\s*|[\"']:)([1-9][0-9]{1,4})(?!\d)"),
+    re.compile(r"(?i)port\w{0,40}[\"']?\]?\)?\s{0,20}(?:[:=,]|\|\|)\s{0,20}[\"']?(?:\d+:)?([1-9][0-9]{1,4})(?!\d)"),
+    re.compile(r"(?i)\bEXPOSE\s+([1-9][0-9]{1,4})"),
+    re.compile(r"(?<![\d.:])[\"']?([1-9][0-9]{1,4}):[1-9][0-9]{1,4}[\"']?\s*$", re.MULTILINE),
+    re.compile(r"(?<![\d.:])[\"']?[1-9][0-9]{1,4}:([1-9][0-9]{1,4})[\"']?\s*$", re.MULTILINE),
+    re.compile(
+        r"(?i)(?:--port[ =]|-p[ ]|localhost:|127\.0\.0\.1:|0\.0\.0\.0:|\.listen\(\s*|[\"']:)([1-9][0-9]{1,4})(?!\d)"
+    ),
 )
 _NAMES = {"postgresql": "postgres", "node.js": "node", "nodejs": "node", "golang": "go", "vue.js": "vue"}
-_REQUIREMENT = regex(
+_REQUIREMENT = re.compile(
     r"(?m)^[ \t]*+[\"']?([A-Za-z][\w.-]*+)(?:\[[^\]]*+\])?\s*+(===?|>=|<=|~=|\^|~|@)\s*v?([0-9]+(?:\.[0-9]+)*)"
 )
-_IMAGE = regex(
+_IMAGE = re.compile(
     r"(?mi)^[ \t]*+(?:FROM|image:|-[ \t]*+image:)\s++[\"']?(?:[\w.-]++/)*+([\w.-]++):v?([0-9]+(?:\.[0-9]+)*)"
 )
-_GO = regex(
+_GO = re.compile(
     r"(?m)^[ \t]*+(?:require\s++)?(?:[\w.-]++/(?!v\d++\s))*+([\w.-]++)(?:/v\d++)?[ \t]++v?([0-9]+(?:\.[0-9]+)+)"
 )
-_TOML_PAIR = regex(
+_TOML_PAIR = re.compile(
     r"(?m)^[ \t]*+[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+=\s*+(?:\{[^}\n]*?version\s*+=\s*+)?"
     r"[\"'](===?|>=|<=|~=|\^|~)?\s*([0-9]+(?:\.[0-9]+)*)"
 )
-_TOML_ITEM = regex(r"[\"']([A-Za-z][\w.-]*+)(?:\[[^\[\]]*+\])?\s*+(===?|>=|<=|~=|\^|~)\s*([0-9]+(?:\.[0-9]+)*)")
-_JSON_VERSION = regex(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
+_TOML_ITEM = re.compile(r"[\"']([A-Za-z][\w.-]*+)(?:\[[^\[\]]*+\])?\s*+(===?|>=|<=|~=|\^|~)\s*([0-9]+(?:\.[0-9]+)*)")
+_JSON_VERSION = re.compile(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
 _PLAIN = {".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".ruby-version": "ruby"}
 _PROSE = (".md", ".rst", ".txt", ".adoc")
 _NO_CODE = frozenset({".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"})

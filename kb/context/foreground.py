@@ -6,6 +6,7 @@ How far a record answers is a share of what was asked: how much of it the record
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kb.context.relevance import said_in
 from kb.i18n import Message, msg
@@ -14,7 +15,6 @@ from kb.records.model import Record
 from kb.safety.quoting import PATH_LIMIT, TITLE_LIMIT, quoted, told
 from kb.search import rank
 from kb.search.rank import Hit
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import tokens
 
 MOST = 5

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context import routing
 from kb.context.build_routes import BANK, CONVENTIONS, glob
@@ -22,9 +25,6 @@ from kb.records.kinds import BY_NAME, KINDS, kind_label
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency
 from kb.safety.quoting import TITLE_LIMIT, concludes, quoted, told
 from kb.sessions.render_forms import Writer
-from kb.startup.hashes import sha256
-from kb.startup.lazy_regex import MULTILINE, regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.agent_shells import remember_mended
 from kb.text.line_ends import line_feeds, line_of
 from kb.text.segment import first_sentence, one_line
@@ -39,7 +39,7 @@ _ENTRIES = 40
 """Entries of a kind in the conventions, at most."""
 _PATHS = 3
 _GROUPS = ("constraint", "pattern", "preference", "decision")
-_SEAL = regex(r"^<!-- kb:[0-9a-f]{12} -->\r?\n", MULTILINE)
+_SEAL = re.compile(r"^<!-- kb:[0-9a-f]{12} -->\r?\n", re.MULTILINE)
 
 
 class Page(NamedTuple):

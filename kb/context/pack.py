@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.records.front_matter import body_start
 from kb.records.model import Record
 from kb.search.query import keywords
 from kb.search.query_terms import asked
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import line_of
 from kb.text.segment import first_sentence, folded, one_line, ranked_terms, stem
 
@@ -31,9 +30,9 @@ _SECOND = 0.5
 """The share of the first quote's terms that a second one needs."""
 _TERMS = 12
 
-_PARAGRAPH = regex(r"(?m)^(?:[^\S\r\n]*\S[^\r\n]*(?:\r\n|\n|\r|\Z))+")
-_NO_TEXT = regex(r"[ \t]*+(?:#{1,6}[ \t].*|<!--.*-->|[:|-][ \t:|-]*+|`{3,}.*|~{3,}.*)?[\r\n]*+\Z")
-_SENTENCE = regex(r"[^。！？!?\r\n]+?(?:[。！？!?]+|\.(?=\s)|\r\n|\n|\r|\Z)\s*")
+_PARAGRAPH = re.compile(r"(?m)^(?:[^\S\r\n]*\S[^\r\n]*(?:\r\n|\n|\r|\Z))+")
+_NO_TEXT = re.compile(r"[ \t]*+(?:#{1,6}[ \t].*|<!--.*-->|[:|-][ \t:|-]*+|`{3,}.*|~{3,}.*)?[\r\n]*+\Z")
+_SENTENCE = re.compile(r"[^。！？!?\r\n]+?(?:[。！？!?]+|\.(?=\s)|\r\n|\n|\r|\Z)\s*")
 
 
 class Evidence(NamedTuple):

@@ -7,6 +7,7 @@ where that has room. So a long record does not silence the others, and what is l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kb.config import Config
 from kb.context.budget import fitting
@@ -16,7 +17,6 @@ from kb.records.kinds import kind_label, section_label
 from kb.records.model import LIVE, Record, Status
 from kb.records.short_form import short
 from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, Told, no_tags, quoted, told
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import tokens
 
 FEW = 12

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from kb.search.query import subjects
-from kb.startup.lazy_regex import IGNORECASE, regex
-from kb.startup.namedtuple import NamedTuple
 
 MAX_FILES, MAX_LINES = 3, 300
 """What somebody reads directly, at most; of more the reader makes a pack (upstream thresholds)."""
@@ -32,7 +31,7 @@ class Intent(NamedTuple):
 
 
 def _words(expression: str) -> re.Pattern[str]:
-    return regex(expression, IGNORECASE)
+    return re.compile(expression, re.IGNORECASE)
 
 
 _THING = (

@@ -11,6 +11,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kb.doctor import host_checks
 from kb.doctor import leftovers as traces
@@ -26,7 +27,6 @@ from kb.records.kinds import FOLDERS
 from kb.records.model import Record
 from kb.records.record_paths import REVIEWS
 from kb.sessions.active_sessions import leftovers
-from kb.startup.namedtuple import NamedTuple
 from kb.state.state_folder import write_whole
 from kb.writing import inbox
 from kb.writing.edit_drafts import left_drafts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kb.errors import KbError
 from kb.i18n import Message
 from kb.knowledge_base import KnowledgeBase
-from kb.startup.namedtuple import NamedTuple
 
 OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
 """What a check can find; a note is worth knowing and no failure."""

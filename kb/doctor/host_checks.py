@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kb.doctor.doctor_finding import FAILED, NOTE, OK, SKIPPED, Found, Place, opened
 from kb.files import within
@@ -17,7 +18,6 @@ from kb.hooks import codex_trust, install, plugin
 from kb.hooks.host_table import EVENTS, HOSTS
 from kb.i18n import Message, msg
 from kb.sessions.unread_records import unknown_records
-from kb.startup.namedtuple import NamedTuple
 from kb.state import hook_failures as kept_failures
 from kb.state.hook_failures import Failure
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.git.git_process import COMMANDS, Output, failure
 from kb.git.repository import Repository
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import git

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kb.errors import GitFailed
 from kb.git.git_process import told
 from kb.i18n import msg
-from kb.startup.namedtuple import NamedTuple
 
 _THEIRS = ("local", "worktree")
 """What git calls the settings of a repository, and of the files that they include."""

@@ -8,6 +8,7 @@ one on PATH, and where neither works git's own merge of lines, so that never one
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -16,7 +17,6 @@ from kb.files import content, remove_folder, write
 from kb.git.git_process import run, scrubbed
 from kb.git.repository import Repository
 from kb.records.kinds import FOLDERS
-from kb.startup.lazy_regex import regex
 
 NAME = "kb"
 PROGRAM = "kb"
@@ -24,7 +24,7 @@ _DRIVER = f"merge.{NAME}.driver"
 _RULE = "{folder}/**/*.md merge=kb"
 RULES = tuple(_RULE.format(folder=folder) for folder in FOLDERS)
 """What `content/.gitattributes` says of records: one line for the folder of every kind."""
-_PLACE = regex("%(.)")
+_PLACE = re.compile("%(.)")
 _SAMPLE = "content/{folder}/global/D001-sample.md"
 _LINE = (
     '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '

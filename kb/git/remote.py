@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kb.git.git_process import Output, failure
 from kb.git.repository import Repository
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 
 SENT, CURRENT, RACED, REFUSED = "sent", "current", "raced", "refused"
 """What became of a ref at the remote: it moved; it stood there; somebody else was faster; it may not be moved."""
@@ -27,7 +27,7 @@ _OFFLINE = (
 _OTHERS_WERE_FASTER = ("cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists")
 
 
-IS_URL = regex(r"remote\..*\.url")
+IS_URL = re.compile(r"remote\..*\.url")
 """What the key of a setting looks like that says where a remote is."""
 
 

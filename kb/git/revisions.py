@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, GitFailed
 from kb.git.git_process import could_not_look, failure
@@ -11,7 +12,6 @@ from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT, REVIEWS, is_record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks import record_diff as changing
 from kb.checks.record_diff import Change
 from kb.git.revisions import changed_between, records_at
 from kb.history.snapshot import index_at
 from kb.records.model import Record, Status
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

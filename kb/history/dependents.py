@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.collect_checks import projects
 from kb.errors import Busy, GitFailed
@@ -14,7 +15,6 @@ from kb.history.record_links import resolved
 from kb.records.model import GLOBAL, LIVE, Record, aliases_of
 from kb.records.record_paths import CONTENT
 from kb.sessions.session_archive import session_file, sessions
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.refusals import Refusal, refusals
 from kb.checks import collect_checks, staleness
@@ -15,7 +16,6 @@ from kb.git.revisions import commit_of
 from kb.history.changes import Between, between
 from kb.history.revision_spec import begin_of, midnight
 from kb.records.model import Record, Status
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.mergeability import judged
 from kb.writing.reviews import Review, reviews
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.index.database import Index
 from kb.index.lookup import name_in, once_named, scopes_of
 from kb.records import record_file
 from kb.records.model import GLOBAL, Record, aliases_of
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

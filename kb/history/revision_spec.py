@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, GitFailed
 from kb.git.revisions import commit_of
 from kb.i18n import msg
 from kb.sessions.session_archive import day_named
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from kb.history.authors import paths_by
 from kb.history.snapshot import index_at
 from kb.index.schema import Filter
 from kb.search.answer import Explained, explained
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
 from kb.errors import BadRecord
 from kb.files import remove
@@ -21,7 +22,6 @@ from kb.records import record_file
 from kb.records.front_matter import decode
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT, is_record
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

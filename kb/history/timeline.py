@@ -6,14 +6,14 @@ One `git log` and one `git cat-file` for the whole knowledge base, however many 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.files import content
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
 from kb.records.record_paths import PROJECT_FILE as MARK
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.project import identity, owners_in
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 """How many of the newest changes of one record come with its text before and after."""
 
-_PLACE = regex(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
+_PLACE = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
 """host/owner/repository, as a remote says it: it becomes an address, so it holds nothing else."""
 _FORM = "%x00%H%x00%cI%x00%an%x00%B%x00"
 

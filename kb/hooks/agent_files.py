@@ -8,15 +8,15 @@ one that somebody has edited is neither replaced nor removed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
 
 from kb.errors import BadInput
 from kb.hooks.settings_file import MEND, Change, content, decoded, encoded
 from kb.i18n import Message, msg
 from kb.paths import home_folder
-from kb.startup.hashes import sha256
-from kb.startup.lazy_regex import bytes_regex, regex
-from kb.startup.namedtuple import NamedTuple
 from kb.templates import FOLDER
 from kb.text.line_ends import line_of, newline
 
@@ -28,11 +28,11 @@ NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that hosts read; the block goes into those that are there, else into the first."""
 
 _PART = "agents"
-_BEGIN = regex(r"(?m)^<!-- kb:begin protocol_version: (\S+); gap: (\d)(; made)? -->[ \t]*$")
-_END = regex(r"(?m)^<!-- kb:end -->[ \t]*$")
-_SEAL = bytes_regex(rb"\n<!-- kb:sum ([0-9a-f]{12}) -->\n\Z")
-_VERSION_IN_SKILL = regex(r"(?m)^[ \t]*protocol_version:[ \t]*(\S+)[ \t]*$")
-_IMPORT = regex(r"(?m)^@(?:\./)?AGENTS\.md[ \t]*$")
+_BEGIN = re.compile(r"(?m)^<!-- kb:begin protocol_version: (\S+); gap: (\d)(; made)? -->[ \t]*$")
+_END = re.compile(r"(?m)^<!-- kb:end -->[ \t]*$")
+_SEAL = re.compile(rb"\n<!-- kb:sum ([0-9a-f]{12}) -->\n\Z")
+_VERSION_IN_SKILL = re.compile(r"(?m)^[ \t]*protocol_version:[ \t]*(\S+)[ \t]*$")
+_IMPORT = re.compile(r"(?m)^@(?:\./)?AGENTS\.md[ \t]*$")
 
 
 class Standing(NamedTuple):

@@ -11,10 +11,10 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kb.hooks import codex, install
 from kb.hooks.settings_file import content
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

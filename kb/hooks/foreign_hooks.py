@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kb.guard.response import Decision
 from kb.hooks import claude
 from kb.hooks.install import host_named
 from kb.hooks.settings_file import project_around
 from kb.sessions import tool_names
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.hooks import json_edit, opencode, plugin
 from kb.hooks.host_table import EVENTS, HOSTS
 from kb.hooks.settings_file import MEND, Change, content, encoded, json_in, original, project_around
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-
-from kb.startup.namedtuple import NamedTuple
+from typing import NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = r'"(?:\\.|[^"\\])*"'

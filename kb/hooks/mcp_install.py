@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.hooks import json_edit, toml_edit
 from kb.hooks.settings_file import MEND, Change, content, decoded, encoded, json_in, original
 from kb.i18n import msg
 from kb.paths import home_folder
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

@@ -12,12 +12,12 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
 from kb.hooks.json_edit import bare
 from kb.i18n import msg
 from kb.paths import state_home
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-
-from kb.startup.namedtuple import NamedTuple
+from typing import NamedTuple
 
 _TOKEN = re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\r\n])*"|\'[^\'\r\n]*\'|#[^\r\n]*', re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*\[{1,2}([^\r\n]*?)\]{1,2}[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
@@ -30,8 +31,6 @@ from kb.importers.adr_parts import Fields, Part, fields, flat, joined, parts, pr
 from kb.records.front_matter import KEYS, body_start, front, front_span
 from kb.records.kinds import section_named
 from kb.records.model import IMPORTED, Record, Section, Status
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.code_fences import code_lines
 from kb.text.segment import has_cjk, one_line
 
@@ -62,8 +61,8 @@ _NOT_A_RECORD = frozenset(
     {"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc", "summary", "overview"}
     | {"progress", "roadmap", "glossary", "目录", "索引", "模板"}
 )
-_SORTED_FIRST = regex(r"[\d_-]+")
-_PLACEHOLDER = regex(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
+_SORTED_FIRST = re.compile(r"[\d_-]+")
+_PLACEHOLDER = re.compile(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
 
 
 def read_adr(text: str, path: str) -> Imported:
@@ -86,7 +85,7 @@ def read_adr(text: str, path: str) -> Imported:
     return item._replace(notes=(repaired, *item.notes)) if repaired else item
 
 
-_KEY_AND_TEXT = regex(
+_KEY_AND_TEXT = re.compile(
     r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
 )
 """A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
@@ -282,10 +281,10 @@ def _kept_keys(values: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- sections -------------------------------------------------------------------------------------
 
-_SUBSECTION = regex(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
-_CHOSEN = regex(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
-_BECAUSE = regex(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
-_LIST = regex(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+_SUBSECTION = re.compile(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
+_CHOSEN = re.compile(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
+_BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
 def _sections(preamble: str, rest: list[Part], status: Status) -> tuple[Section, ...]:

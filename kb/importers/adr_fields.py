@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 from kb.records.kinds import section_named
 from kb.records.model import Status
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 
 _STATUS_WORDS = {
     Status.ACCEPTED: "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"
@@ -45,13 +44,13 @@ _WORDS = sorted(
     + [(word, Status.DEPRECATED, False) for word in _NO_LONGER.split("|")],
     key=lambda row: -len(row[0]),
 )
-_IN_PART = regex(
+_IN_PART = re.compile(
     r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded"
     r"|\bsuper[sc]e+ded[*_ -]{1,3}(?:in[ -]part|partial|partly)"
     r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
     re.IGNORECASE,
 )
-_SUPERSEDED_LATER = regex(
+_SUPERSEDED_LATER = re.compile(
     r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}by\b"
     r"|(?<![不未])被[^，。；\n]{0,80}?(?:取代|替代|替换)",
     re.IGNORECASE,
@@ -107,10 +106,12 @@ def _begins_with(text: str, word: str) -> bool:
 # -- dates ----------------------------------------------------------------------------------------
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_YEAR_FIRST = regex(r"(?<!\d)(\d{4})(?:[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)|\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日)")
-_DAY_NAME = regex(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
-_NAME_DAY = regex(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
-_YEAR_LAST = regex(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
+_YEAR_FIRST = re.compile(
+    r"(?<!\d)(\d{4})(?:[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)|\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日)"
+)
+_DAY_NAME = re.compile(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
+_NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
+_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
 
 
 class DateRead(NamedTuple):
@@ -135,7 +136,7 @@ def read_date(text: str, *, day_first: bool = False) -> DateRead:
     return DateRead("", False)
 
 
-_CLAUSE = regex(
+_CLAUSE = re.compile(
     r"[;；\n]|[·•|]|\.\s|(?:super[sc]e+ded|replaced|amended|extended|revised|updated)[ -]|取代|替代|修订", re.IGNORECASE
 )
 """Where a status text goes on to something else than the status: a date behind it is another event's."""
@@ -146,7 +147,7 @@ def date_in_status(text: str) -> str:
     return read_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
 
 
-_DATED_ROW = regex(
+_DATED_ROW = re.compile(
     r"(?m)^[ \t]*(?:[-*+|#]+[ \t]*)?(?:\*\*|__|\[)?"
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}\s?年\s?\d{1,2}\s?月\s?\d{1,2}\s?日)"
 )
@@ -210,15 +211,15 @@ def _month(name: str) -> str:
 
 # -- numbers and titles ---------------------------------------------------------------------------
 
-_NAME_DATE = regex(r"(\d{4})-?(\d\d)-?(\d\d)(?=[-_ ]\D|$)")
-_NAME_NUMBER = regex(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
+_NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?=[-_ ]\D|$)")
+_NAME_NUMBER = re.compile(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
 _RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
 _TITLE_NUMBER = (
-    regex(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
-    regex(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
-    regex(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
+    re.compile(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
+    re.compile(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
+    re.compile(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
 )
-_TITLE_BARE_NUMBER = regex(r"0*(\d{1,5})\s+(?=\S)")
+_TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
 
 
 def stem_of(path: str) -> str:
@@ -278,12 +279,12 @@ _MORE_SECTIONS = {
     "rollback": "rollback plan|回滚方案|回滚计划",
 }
 _NAMED = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
-_NUMBERING = regex(
+_NUMBERING = re.compile(
     r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
 )
 
 
-_TAIL = regex(r"(?<!\s)\s*+(?=[(（/])")
+_TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
 
 
 @lru_cache(maxsize=256)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.code_fences import code_lines
 from kb.text.line_ends import lines
 
@@ -29,12 +28,12 @@ class Link(NamedTuple):
     in_part: bool = False
 
 
-_REF = regex(
+_REF = re.compile(
     r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)|(?<![\w/#-])(?:ADR|DR)[- #]?(?P<number>\d{1,5})(?!\d)"
     r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]|(?<![\w/.-])(?P<file>\d{1,8}-[\w.-]{3,150}\.md)",
     re.IGNORECASE,
 )
-_NUMBERED = regex(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
+_NUMBERED = re.compile(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
 
 
 class _Reference(NamedTuple):
@@ -64,39 +63,41 @@ def _references(text: str) -> Iterator[_Reference]:
 _SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it"
 _PART_WORD = r"partial(?:ly)?|partly|in[- ]part"
 _ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|fully|only)"
-_ENGLISH = regex(
+_ENGLISH = re.compile(
     rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
     r"(?:(?P<qualifier>[A-Z][a-z]{2,20})\s+(?=superseded by|amended by))?"
     r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?)(?![\w])(?P<behind>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_BY = regex(rf"[\s-]{{1,4}}(?:(?:{_PART_WORD})[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)", re.IGNORECASE)
-_IN_PART = regex(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
-_PART_OF = regex(
+_BY = re.compile(
+    rf"[\s-]{{1,4}}(?:(?:{_PART_WORD})[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)", re.IGNORECASE
+)
+_IN_PART = re.compile(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
+_PART_OF = re.compile(
     r"(?i)^[\s:]{0,4}(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}"
     r"\b(?:of|in)(?:\s+(?:ADR|DR|decision|record))?[\s-]{0,4}$"
 )
-_PART_BEHIND = regex(
+_PART_BEHIND = re.compile(
     r"['’]s\b|\s{1,9}in part\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
     r"|,?\s{1,9}(?:decision )?(?:section|clause|point)s? \d"
     r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
     re.IGNORECASE,
 )
-_THE = regex(r"(?i)\bthe\s{0,4}$")
-_NOUN_BEHIND = regex(r"\s[a-z]{3,}")
+_THE = re.compile(r"(?i)\bthe\s{0,4}$")
+_NOUN_BEHIND = re.compile(r"\s[a-z]{3,}")
 """With `_THE` before the reference: "supersedes the ADR-0044 per-role tools" speaks of the tools."""
 _SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*+(?:已|现)?(?:经)?\s*+"
-_CHINESE_BY = regex(
+_CHINESE_BY = re.compile(
     rf"{_SELF_ZH}(?P<part>部分)?\s*+(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
     re.DOTALL,
 )
-_CHINESE = regex(
+_CHINESE = re.compile(
     rf"{_SELF_ZH}(?P<part>部分)?(?P<verb>取代|替代|替换|修订|修正)(?!者|方案|品)了?\s*[:：]?(?P<refs>.*)", re.DOTALL
 )
-_VERB = regex(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
-_MARKUP = regex(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
-_SENTENCE = regex(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
-_ITEM = regex(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_VERB = re.compile(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
+_MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
+_ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _KEEPS_SENTENCE = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 
@@ -178,7 +179,7 @@ def _is_object(behind: str, offset: int) -> bool:
 
 # -- statements in the front ----------------------------------------------------------------------
 
-_KEY = regex(
+_KEY = re.compile(
     r"(?P<verb>supersede|superceede|supercede|replace|amend|modifie|modify)(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
     r"(?:_of)?(?P<by>_by)?(?P<late>_in_part)?"
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kb.importers.adr_fields import read_date, read_status
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.code_fences import code_lines
 from kb.text.line_ends import lines
 from kb.text.segment import has_cjk, one_line
@@ -38,10 +37,10 @@ class Fields(NamedTuple):
 
 # -- the text in parts ----------------------------------------------------------------------------
 
-_ATX = regex(r" {0,3}(#{1,6})(?:[ \t]++((?:.*[^ \t\n])?))?[ \t]*+$")
-_CLOSING = regex(r"(?:^|[ \t])#+$")
-_UNDERLINE = regex(r"(={3,}|-{3,})[ \t]*$")
-_NO_PARAGRAPH = regex(r"[ \t]*$|[ \t]*(?:[-*+>|#<]|\d+[.)][ \t])| {4}|\t|(?:```|~~~)")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]++((?:.*[^ \t\n])?))?[ \t]*+$")
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
+_UNDERLINE = re.compile(r"(={3,}|-{3,})[ \t]*$")
+_NO_PARAGRAPH = re.compile(r"[ \t]*$|[ \t]*(?:[-*+>|#<]|\d+[.)][ \t])| {4}|\t|(?:```|~~~)")
 
 
 def parts(body: str) -> list[Part]:
@@ -89,12 +88,14 @@ def joined(pieces: list[Part], cut: int) -> list[Part]:
 
 # -- fields in lines ------------------------------------------------------------------------------
 
-_FIELD = regex(
+_FIELD = re.compile(
     r"[ \t]*(?:([-*+])[ \t]+)?(?:\*\*|__)?([A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}?)(?:\*\*|__)?[ \t]*"
     r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
-_ROW = regex(r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|[ \t]*+$")
-_BARE_DATE = regex(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
+_ROW = re.compile(
+    r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|[ \t]*+$"
+)
+_BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
 _FIELD_NAMES = {
     "status": "status",
     "状态": "status",

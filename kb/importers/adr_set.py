@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from kb.i18n import Message, msg
 from kb.importers.adr import Imported
@@ -13,7 +14,6 @@ from kb.importers.adr_fields import is_day_first, read_date, stem_of
 from kb.importers.adr_links import Link, same_folder
 from kb.records.model import LIVE, Record, Status
 from kb.records.status_names import status_name
-from kb.startup.namedtuple import NamedTuple
 
 
 class Problem(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError, NeedsPerson
 from kb.i18n import msg
@@ -18,7 +19,6 @@ from kb.records.front_matter import decode
 from kb.records.model import GLOBAL, Record, Verdict
 from kb.records.record_paths import CONTENT, TREE
 from kb.sessions.prune_transcript import settings_at, settings_text
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records
 from kb.writing.plain_files import Change, change_files, contents, uncommitted

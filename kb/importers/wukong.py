@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import msg
@@ -18,8 +19,6 @@ from kb.importers.wukong_fields import FORM, HEAD, line_for, read_line, wanted, 
 from kb.records.blocks import contained, escape
 from kb.records.kinds import BY_PREFIX, section_label, section_named
 from kb.records.model import GLOBAL, Record, Section
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.code_fences import code_lines
 from kb.text.line_ends import lines
 from kb.text.segment import one_line
@@ -34,14 +33,14 @@ SNAPSHOT = (
 )
 """What stands at the top of an `anchors.md` that is committed beside the records; it belongs to no anchor."""
 
-_ANCHOR = regex(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*+((?:[^ \t\n]++|[ \t]++(?!$))*+)[ \t]*+$")
-_TOP = regex(r" {0,3}##?(?:[ \t]|$)")
-_SECTION = regex(r" {0,3}###[ \t]++((?:.*[^ \t\n])?)[ \t]*$")
-_RULE = regex(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
-_HASHES = regex(r"( {0,3})(?<!#)(#++)(?=[ \t\n]|$)")
+_ANCHOR = re.compile(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*+((?:[^ \t\n]++|[ \t]++(?!$))*+)[ \t]*+$")
+_TOP = re.compile(r" {0,3}##?(?:[ \t]|$)")
+_SECTION = re.compile(r" {0,3}###[ \t]++((?:.*[^ \t\n])?)[ \t]*$")
+_RULE = re.compile(r"(?:\A|\n)[ \t]*\n---[ \t]*\n*\Z")
+_HASHES = re.compile(r"( {0,3})(?<!#)(#++)(?=[ \t\n]|$)")
 _MOST_BLANK = 10_000
 """So many line ends in a row are believed to have stood in a file."""
-_PATH = regex(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
+_PATH = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
 
 class _Region(NamedTuple):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.importers.adr_fields import read_date, read_status
 from kb.records.kinds import BY_PREFIX, kind_label, kind_named
 from kb.records.model import Record, Status
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
@@ -54,7 +53,9 @@ STATUS_LABELS: Mapping[str, Label] = {
     Status.SUPERSEDED: Label("❌ 已被取代", "❌ Superseded"),
 }
 _SIGNS = {"✅": Status.ACCEPTED, "⚠️": Status.PROPOSED, "⚠": Status.PROPOSED, "❌": Status.DEPRECATED}
-_LINE = regex(r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$")
+_LINE = re.compile(
+    r"(?:[-*+][ \t]+)?\*\*([^*:：\n]{1,30})(?:\*\*[ \t]*[:：]|[:：]\*\*)[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
+)
 _NAMES = {word.lower(): name for name, label in HEAD.items() for word in (label.zh, label.en, *label.aliases)}
 _TEXTS = frozenset({"id", "confirmed"})
 _LISTS = frozenset({"tags", "impact", "supersedes", "amends", "sources"})

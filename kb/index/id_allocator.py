@@ -6,9 +6,8 @@ import json
 import os
 
 from kb.errors import GitFailed
-from kb.files import write_whole
+from kb.files import json_bytes, write_whole
 from kb.records.record_paths import CONTENT, scope_of
-from kb.startup.json_bytes import json_bytes
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:

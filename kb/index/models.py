@@ -11,12 +11,12 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.index.vectors import one_thread
 from kb.installation import command_for
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any, Protocol

@@ -14,11 +14,11 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.errors import KbError
 from kb.files import write_whole
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kb import __version__
 from kb.config import spoken
@@ -18,7 +19,6 @@ from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import resources, tool_schemas, tools
 from kb.safety.injection import visible
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

@@ -10,11 +10,11 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, KbError
 from kb.i18n import msg
 from kb.paths import state_home
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

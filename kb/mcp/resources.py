@@ -6,6 +6,7 @@ Both are text for an agent, so both quote: what a record says stands behind "> "
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.context import disclose
@@ -15,7 +16,6 @@ from kb.index.lookup import name_of
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.mcp.tool_functions import BUDGET, within
 from kb.records.kinds import KINDS, kind_label, section_label
-from kb.startup.namedtuple import NamedTuple
 
 SCHEME = "kb://"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.context import disclose
 from kb.errors import BadInput
@@ -18,7 +19,6 @@ from kb.records import candidate
 from kb.records.kinds import KINDS, kind_named
 from kb.records.model import Candidate, Record, Verdict
 from kb.safety.injection import visible
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import tokens
 
 if TYPE_CHECKING:

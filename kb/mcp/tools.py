@@ -6,6 +6,7 @@ No tool confirms, accepts, rejects or deletes: those are a person's, and a model
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context.build_pack import SCHEMA as PACK
 from kb.errors import BadInput
@@ -16,7 +17,6 @@ from kb.mcp.tool_schemas import HIT, REVIEW, ROW, VERDICT, WHOLE, choice, flag, 
 from kb.records import candidate
 from kb.records.kinds import KINDS
 from kb.records.model import Status
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,12 +6,12 @@ What stands on the other line keeps its number. A record is told by its uid, wha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from kb.errors import BadRecord
 from kb.merge.renumbering import Key, Renaming, Renumbered, id_of, key_of, renamed_path
 from kb.records.front_matter import decode, front
 from kb.records.record_paths import CONTENT, is_record
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
-from kb.startup.lazy_regex import regex
 from kb.text.code_fences import fenced
 from kb.text.line_ends import lines
 
-_ITEM = regex(r"(?:[ \t]*+[\r\n]++)*+( *+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
-_DATED = regex(r"[-*+] +([12][0-9]{3}-[01][0-9]-[0-3][0-9])\b")
-_FENCE = regex(r" {0,3}(?:```|~~~)")
-_ROW = regex(r" {0,3}\|")
-_RULE = regex(r" {0,3}\|(?=[ \t:|]*-)[ \t:|-]*+$")
-_ENDS_PARAGRAPH = regex(r" {0,3}(?:#{1,6}(?:[ \t]|$)|>|\||<!--)")
+_ITEM = re.compile(r"(?:[ \t]*+[\r\n]++)*+( *+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
+_DATED = re.compile(r"[-*+] +([12][0-9]{3}-[01][0-9]-[0-3][0-9])\b")
+_FENCE = re.compile(r" {0,3}(?:```|~~~)")
+_ROW = re.compile(r" {0,3}\|")
+_RULE = re.compile(r" {0,3}\|(?=[ \t:|]*-)[ \t:|-]*+$")
+_ENDS_PARAGRAPH = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|>|\||<!--)")
 
 
 def tokens(text: str, *, structured: bool = True) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import GitFailed, NeedsPerson
 from kb.git import revisions
@@ -13,7 +14,6 @@ from kb.merge.id_collisions import Collisions
 from kb.merge.rebase import Upon
 from kb.merge.renumbering import Key, Renumbered
 from kb.records.record_paths import CONTENT
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
 from kb.merge.merge_fields import COUNTER, Field, Fronts, merged_field
@@ -15,7 +16,6 @@ from kb.merge.merge_lines import runs
 from kb.merge.sides import FRONT, Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.records.blocks import contained
 from kb.records.front_matter import KEYS, MAX_DEPTH, edit_front, entry, front_span
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import lines
 
 if TYPE_CHECKING:

@@ -7,20 +7,20 @@ so that no file takes longer than a few times the time of reading it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.merge.sides import is_settled, settled
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import line_feeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LINE_END = regex(r"\r\n|\n|\r")
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _SMALL = 20_000
 """Up to this product of its two lengths a gap is compared line by line."""
 

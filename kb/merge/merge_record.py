@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from typing import NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
@@ -22,7 +23,6 @@ from kb.merge.sides import FILE, FRONT, MACHINE, OUTSIDE, USER, Conflict, Ledger
 from kb.records.blocks import blocks, refuse_conflict_markers
 from kb.records.front_matter import body_start, decode, front, front_span
 from kb.records.record_file import record_of
-from kb.startup.namedtuple import NamedTuple
 from kb.text.line_ends import newline
 from kb.text.segment import one_line
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from kb.i18n import msg
 from kb.merge.merge_markdown import merged_text
 from kb.merge.sides import MACHINE, Ledger, Place, all_in_order, in_order, is_settled, settled
 from kb.records.blocks import Heading, headings
 from kb.records.kinds import SECTIONS, section_named
-from kb.startup.namedtuple import NamedTuple
 from kb.text.line_ends import lines
 
 _RANKS = {f"## {section.name}": number for number, section in enumerate(SECTIONS)}

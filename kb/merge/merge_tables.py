@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from kb.i18n import msg
 from kb.merge.merge_lines import runs, says_twice
 from kb.merge.sides import Ledger, Place, all_in_order, in_order, is_settled, settled
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.line_ends import lines
 
-_BAR = regex(r"(?<!\\)\|")
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 class Table(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.files import write
@@ -21,7 +22,6 @@ from kb.merge.renumbering import Renaming
 from kb.records import record_file
 from kb.records.record_paths import PROJECT_FILE as MARK
 from kb.records.record_paths import is_record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

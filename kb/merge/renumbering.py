@@ -6,7 +6,9 @@ else, and those of them that are then cited are the citations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.records.blocks import blocks
@@ -14,8 +16,6 @@ from kb.records.citations import citations
 from kb.records.front_matter import body_start, decode, edit_front, front
 from kb.records.model import ALIASES, GLOBAL, aliases_of
 from kb.records.record_paths import CONTENT, scope_of
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,11 +24,11 @@ Key = tuple[str, str]
 """A scope and an id."""
 Mapped = Callable[[str, str], str]
 """From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
-_REFERENCE = regex(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
+_REFERENCE = re.compile(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
 _MARK = 900_000_000
 _PATH, _AGAINST = "Kb-Path: ", "Kb-Against: "
-_ID_OF_FILE = regex(r"([A-Z]{1,3}[0-9]{3,9})[-.]")
-_SESSION = regex(rf"{CONTENT}/sessions/(.+)-\d{{8}}-\d{{6}}-.{{8}}/[^/]+\.md")
+_ID_OF_FILE = re.compile(r"([A-Z]{1,3}[0-9]{3,9})[-.]")
+_SESSION = re.compile(rf"{CONTENT}/sessions/(.+)-\d{{8}}-\d{{6}}-.{{8}}/[^/]+\.md")
 
 
 class Renumbered(NamedTuple):

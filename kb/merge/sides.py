@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.line_ends import newline
 
 if TYPE_CHECKING:

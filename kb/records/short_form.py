@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kb.records.kinds import ADR_SECTIONS, section_label
 from kb.records.model import Record
-from kb.startup.lazy_regex import regex
 from kb.text.segment import clip, first_sentence, has_cjk, one_line
 
 SHOWN = ("why", "impact", "rollback")
@@ -18,12 +17,12 @@ CHECKLIST = "checklist"
 LIMIT = 60
 """Characters of one line's text."""
 
-_ITEM = regex(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(\S.*)$")
-_ITEM_ROW = regex(r"^[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
-_BOX = regex(r"\[[ xX]\][ \t]+")
-_LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
-_FENCE = regex(r"[ \t]*(?:`{3,}|~{3,})")
-_RULER = regex(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
+_ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(\S.*)$")
+_ITEM_ROW = re.compile(r"^[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
+_BOX = re.compile(r"\[[ xX]\][ \t]+")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
+_RULER = re.compile(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 

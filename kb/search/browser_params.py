@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kb.search.answer import shipped_synonyms
 from kb.search.query import WORD_LISTS
 from kb.search.query_terms import FUNCTION_EN, FUNCTION_ZH
 from kb.search.synonyms import Group
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

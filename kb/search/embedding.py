@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import NO_MODEL
 from kb.errors import KbError
@@ -15,7 +16,6 @@ from kb.index.database import Index
 from kb.index.passages import digest, language, passage
 from kb.index.vectors import Vectors
 from kb.installation import command_for
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.index.models import Embedder

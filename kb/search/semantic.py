@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from kb.config import NO_MODEL
 from kb.errors import KbError
@@ -20,7 +21,6 @@ from kb.search import embedding
 from kb.search.rank import Hit
 from kb.search.retrieve import Meaning
 from kb.search.score_fusion import TOP
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.index.models import Embedder

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from kb.errors import KbError, UnknownId
-from kb.files import unwaited, within
+from kb.files import json_bytes, unwaited, within
 from kb.i18n import msg
 from kb.records.candidate import as_json
 from kb.records.candidate import candidates as candidates_of
@@ -20,7 +20,6 @@ from kb.records.model import GLOBAL, Candidate, Similar, Verdict
 from kb.records.record_paths import CONTENT, TREE, safe_id
 from kb.safety import redaction
 from kb.sessions import transcript as transcripts
-from kb.startup.json_bytes import json_bytes
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.state_folder import State, write_whole
 from kb.text.segment import normalise

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.records.candidate import as_json
 from kb.records.model import Candidate, Verdict
 from kb.sessions.facts import progress, task_of
 from kb.sessions.transcript import Transcript
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import first_sentence
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ All patterns look at text whose code spans are blanked (`prose.without_code`), s
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from kb.sessions.prose import plain, without_code
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import count
 
 
@@ -21,38 +20,40 @@ class Reasoned(NamedTuple):
 
 
 _REASON_BEHIND = (
-    regex(r"[（(]\s*+(?:原因|理由|因为|[Rr]eason|because)\s*+(?:是|[:：])?\s*+(?P<why>[^（()）]++)[)）]"),
-    regex(
+    re.compile(r"[（(]\s*+(?:原因|理由|因为|[Rr]eason|because)\s*+(?:是|[:：])?\s*+(?P<why>[^（()）]++)[)）]"),
+    re.compile(
         r"(?<![，,、；。\s])[，,、；。\s]*+(?:——|--|—)?\s*+(?:原因是|理由是|是因为|因为|由于)[:：，,]?\s*(?P<why>.+)",
         re.DOTALL,
     ),
-    regex(r"(?<![，,；\s])[，,；\s]*+(?P<why>(?:否则|不然|以免|以防|从而避免|以避免|以便|为的是).+)", re.DOTALL),
-    regex(
+    re.compile(r"(?<![，,；\s])[，,；\s]*+(?P<why>(?:否则|不然|以免|以防|从而避免|以避免|以便|为的是).+)", re.DOTALL),
+    re.compile(
         r"(?<![,;.\s])[,;.\s]*+(?:—|–|--)?\s*+\b(?:[Bb]ecause(?: of)?|due to(?: the fact that)?|given that"
         r"|since(?!\s+(?:\d|the last|last|yesterday|then|we last|version|v\d|day|this morning)))\s+(?P<why>.+)",
         re.DOTALL,
     ),
-    regex(
+    re.compile(
         r"(?<![,;.\s])[,;.\s]*+(?:—|–|--)?\s*+(?P<why>\b(?:otherwise|or else|so that|in order to"
         r"|(?:so as )?to (?:avoid|prevent|keep|ensure|guarantee))\b.+)",
         re.DOTALL,
     ),
 )
 _REASON_BEFORE = (
-    regex(
+    re.compile(
         r"^(?:因为|由于|鉴于|考虑到)(?P<why>[^，,]+(?:[，,][^，,]+)?)[，,]\s*(?:所以|因此|故)?(?P<main>.+)$", re.DOTALL
     ),
-    regex(r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s++(?P<why>[^,]++),\s*+(?:so\s++)?(?P<main>.+)$", re.DOTALL),
+    re.compile(
+        r"^(?:[Bb]ecause|[Ss]ince|[Gg]iven that|[Aa]s)\s++(?P<why>[^,]++),\s*+(?:so\s++)?(?P<main>.+)$", re.DOTALL
+    ),
 )
 
-_QUESTION = regex(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
-_PLAN = regex(
+_QUESTION = re.compile(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
+_PLAN = re.compile(
     r"\b(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i would|i'd|i want to|i need to|i should|i can"
     r"|we could|we can|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
     r"|让我|我来|我将|我会|我先|我想|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办",
     re.IGNORECASE,
 )
-_HYPOTHETICAL = regex(
+_HYPOTHETICAL = re.compile(
     r"^\W*(?:if|suppose|assuming|imagine|whether|when you)\b"
     r"|\b(?:would|could|might|maybe|perhaps|probably|possibly|likely|seems?|appears?|alternatively|unless|i think"
     r"|not sure|undecided|not yet|haven't|hasn't|have not|has not|options?|suggest(?:ion|s|ed)?|propos(?:e|al|ed)"
@@ -63,7 +64,7 @@ _HYPOTHETICAL = regex(
     r"|由你决定|你来?决定|取决于|看你",
     re.IGNORECASE,
 )
-_PASSING = regex(
+_PASSING = re.compile(
     r"\b(?:for now|for the (?:moment|time being)|temporar(?:y|ily)|just this once|this time|todo|fixme|wip|today"
     r"|tonight"
     r"|tomorrow|in this (?:pr|commit|session|step|run|task|change)|right now)\b"
@@ -85,7 +86,7 @@ _CHORE = (
     r"|write (?:the|a)"
     r"|implement (?:the|a|it)|leave (?:it|this|that)|ignore (?:it|this|that))\b)"
 )
-_CHOICE_EN = regex(
+_CHOICE_EN = re.compile(
     _LEAD + r"(?:(?:we|i|the team)(?:'ve| have)?\s+(?:(?:also|already|finally|deliberately|explicitly|therefore"
     r"|ultimately|both|all"
     r"|jointly|then|now)\s+)*)?"
@@ -95,17 +96,17 @@ _CHOICE_EN = regex(
     + _CHORE,
     re.IGNORECASE,
 )
-_CHOICE_PASSIVE = regex(
+_CHOICE_PASSIVE = re.compile(
     r"\b(?:was|were|has been|have been|is|are) (?:chosen|preferred|selected|rejected|adopted) (?:over|instead"
     r"|rather|as|for|in)\b",
     re.IGNORECASE,
 )
-_CHOICE_CONTRAST = regex(
+_CHOICE_CONTRAST = re.compile(
     _LEAD + r"(?:we )?(?:use|uses|used|using|prefer|keep|kept|store|stored|storing)\b.{2,80}\b(?:instead of|rather than"
     r"|over)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_CHOICE_ZH = regex(
+_CHOICE_ZH = re.compile(
     rf"^\W*{_LEAD_ZH}(?:经过?[^，,]{{0,20}}(?:讨论|对比|评估|权衡)[后，,]*+\s*+{_LEAD_ZH}){{0,3}}"
     r"(?:决定(?![了]?(?:先|继续|查|看|运行|跑|试|检查|读|开始|暂停|提交|性|因素|权))|选择(?!性|题|器|框|项|排序)"
     r"|选定|选用|采用|改用|约定|弃用"
@@ -113,29 +114,29 @@ _CHOICE_ZH = regex(
     r"|(?:用|使用|采用|选).{1,40}(?:而不是|而非|代替|替代|取代)",
     re.DOTALL,
 )
-_TEAM_DECIDED = regex(
+_TEAM_DECIDED = re.compile(
     _LEAD + r"(?:we|the team)(?:'ve| have)?\s+(?:(?:already|finally|now|all)\s+)*(?:decided (?:to|on|against|that)"
     r"|agreed (?:to|on|that)"
     r"|chose|settled on|standardi[sz]ed on)" + _CHORE,
     re.IGNORECASE,
 )
-_TEAM_DECIDED_ZH = regex(
+_TEAM_DECIDED_ZH = re.compile(
     r"^\W*(?:我们|团队|大家)(?:已经|已|最终|最后|一致)*(?:决定(?!先|继续|看|试)|选定|约定|商定|统一(?:用|使用|采用))"
 )
-_RULE_EN = regex(
+_RULE_EN = re.compile(
     r"\bmust(?:n't)?\b(?! (?:be because|have been|be (?:a|an|the|something|some) |be\s*$))|\b(?:shall|may) not\b"
     r"|\b(?:is|are) (?:forbidden|prohibited|not (?:allowed|permitted))\b|\b(?:should|can) never\b"
     r"|^\W*(?:please )?(?:never|always|do not|don't)\s+[a-z]",
     re.IGNORECASE,
 )
-_RULE_ZH = regex(r"必须|不得|禁止|严禁|绝不能?|绝对不能|不允许|务必|一律")
-_FIRST_PERSON = regex(r"^\W*(?:so |but |and |now )*I\b|\bI (?:must|need|have to)\b|^\W*我(?!们)", re.IGNORECASE)
-_GENERAL = regex(
+_RULE_ZH = re.compile(r"必须|不得|禁止|严禁|绝不能?|绝对不能|不允许|务必|一律")
+_FIRST_PERSON = re.compile(r"^\W*(?:so |but |and |now )*I\b|\bI (?:must|need|have to)\b|^\W*我(?!们)", re.IGNORECASE)
+_GENERAL = re.compile(
     r"\b(?:all|every|any|each|never|always|anywhere|everywhere|whenever)\b|所有|任何|每个|每次|一律|永远|始终|绝不"
     r"|凡是|都(?:必须|不)",
     re.IGNORECASE,
 )
-_WISH = regex(
+_WISH = re.compile(
     r"^\W*(?:(?:please|and|also|so|ok|okay|hey|note|btw|remember|important)[,:]?\s+)*"
     r"(?:(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b"
     r"|(?:always|never)\s+(?:[a-z]+)\b(?!ed\b)|i (?:always |really |strongly |usually )?(?:prefer|like|hate|dislike"
@@ -149,24 +150,24 @@ _WISH = regex(
     r"|(?:请)?记住|每次(?:都)?(?:要|请|先|用|跑|写)|不要再|别再)",
     re.IGNORECASE,
 )
-_WISH_WITH_REASON = regex(
+_WISH_WITH_REASON = re.compile(
     r"^\W*(?:(?:please|and|also)[,:]?\s+)*(?:don't|do not|avoid|prefer)\s+[a-z]|^\W*(?:请)?(?:不要|别|避免|尽量)",
     re.IGNORECASE,
 )
-_EVER = regex(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|始终|每次|凡是", re.IGNORECASE)
-_NO_ORDER = regex(
+_EVER = re.compile(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|始终|每次|凡是", re.IGNORECASE)
+_NO_ORDER = re.compile(
     r"\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再|总是(?:报"
     r"|失败|出错|崩|卡)",
     re.IGNORECASE,
 )
-_SOLVED = regex(
+_SOLVED = re.compile(
     r"\b(?:fixed|resolved|solved|eliminated|avoided)\b.{4,120}\b(?:by|via|with)\b.{4,160}\b(?:instead of"
     r"|rather than)\b|"
     r"(?:改为|改用|换成).{2,60}(?:解决|修复|消除|避免)了?.{2,80}|(?:通过|用).{2,80}(?:而不是|代替"
     r"|替代).{2,80}(?:解决|修复|消除)了?",
     re.IGNORECASE | re.DOTALL,
 )
-_INSTEAD = regex(
+_INSTEAD = re.compile(
     r"(?:\b(?:instead of|rather than|over)\s+|而不是|而非|代替|替代|取代)\s*+(?P<other>[^,，。；;()（）]{1,120}?)"
     r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)",
     re.IGNORECASE,

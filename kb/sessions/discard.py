@@ -7,6 +7,7 @@ carried out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kb.i18n import Message, msg
 from kb.sessions.cues import alternative, is_idle, reasoned, states_a_choice
@@ -14,7 +15,6 @@ from kb.sessions.dcp_settings import ANSWERS, Dcp
 from kb.sessions.prose import sentences
 from kb.sessions.prune_strategies import DISCARD, DROPPED, Cut, Guards, told
 from kb.sessions.tool_calls import Call, History, Spoken
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import first_sentence, normalise, tokens
 
 SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("discussion"), msg("confirmation")

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.sessions.prose import plain, relative, sentences
 from kb.sessions.transcript import (
@@ -19,8 +20,6 @@ from kb.sessions.transcript import (
     asked,
     said,
 )
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import clip, count, has_cjk, one_line, ranked_terms
 
 if TYPE_CHECKING:
@@ -30,50 +29,52 @@ _MOST = 0.6
 """The share of the words of a step that have to come back where it is done."""
 _MOST_STEPS = 200
 """Steps still to be done that are gathered, and things done that they are compared with, at most."""
-_CREATED = regex(r"#(\d{1,9})\b")
-_COMMIT = regex(
+_CREATED = re.compile(r"#(\d{1,9})\b")
+_COMMIT = re.compile(
     r"git commit\b[^\n]{0,400}?\s(?:-[A-Za-z]{0,8}m|--message)[\s=]*+"
     r"[\"'](?:\$\(cat <<-?\s*+['\"]?\w++['\"]?[^\S\n]*+\n)?\s*+([^\n\"']+)"
 )
-_SIGNATURE = regex(
+_SIGNATURE = re.compile(
     r"^[ \t]*+((?:(?:export|default|pub(?:\([a-z]+\))?|public|static|async|abstract)[ \t]++)*+"
     r"(?:def|func|fn|function|class|interface|struct|trait|enum|defmodule|defmacro)\s+[A-Za-z][^\n]{0,140}?)"
     r"\s*+(?:\bdo|[{:]|=>)?[ \t]*+$",
     8,
 )
-_CODE = regex(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")
-_TEST = regex(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
-_PRIVATE = regex(r" (?:_|test_|test$)")
-_NEXT = regex(
+_CODE = re.compile(r"\.(?:py|pyi|js|mjs|ts|tsx|jsx|go|rs|ex|exs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|php|scala)$")
+_TEST = re.compile(r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)test_|_test\.|\.(?:test|spec)\.")
+_PRIVATE = re.compile(r" (?:_|test_|test$)")
+_NEXT = re.compile(
     r"\b(?:next(?: step)?s?(?: is| are|:)|remaining|still (?:to do|needs?|missing)|not yet|left to do|to-?do:)"
     r"|下一步|待处理|剩下|剩余|还需要?|尚未|接下来",
     2,
 )
-_ALL_DONE = regex(
+_ALL_DONE = re.compile(
     r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
     r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
     r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
     2,
 )
-_GREETING = regex(
+_GREETING = re.compile(
     r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
     r"|早上好|上午好|下午好|晚上好|早|你好|您好|嗨|大家好)\s*+[，,。.!！~～]++\s*+",
     2,
 )
 """What a prompt may begin with that is no task."""
-_FAREWELL = regex(
+_FAREWELL = re.compile(
     r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
     r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
     2,
 )
 """With this a person ends a session: nothing is under way."""
-_LATER = regex(r"\b(?:tomorrow|next time)\b|明天|下次", 2)
-_DONE = regex(
+_LATER = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", 2)
+_DONE = re.compile(
     r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|passes?)\b"
     r"|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了",
     2,
 )
-_NOISE = regex(r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", 2)
+_NOISE = re.compile(
+    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", 2
+)
 
 
 class Progress(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kb.i18n import Message, msg
 from kb.sessions.forms import COMPACT, EXPANDED, LIMIT, NORMAL, NORMAL_LEAST, NORMAL_LIMIT
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import count
 
 TITLES = {
@@ -33,8 +33,8 @@ BULLETS = {
 }
 TYPES = {"决策": "D", "约束": "C", "接口": "I", "问题": "P", "偏好": "U", "模式": "M"}
 """What a typed reference may name: `接口: [I001] …`."""
-_TYPED = regex(r"^-\s*(决策|约束|接口|问题|偏好|模式)\s*[:：]\s*(.*)$")
-_REFERENCE = regex(r"\[(?:[\w.-]{1,100}:)?([A-Z]{1,2})([0-9]+)\]")
+_TYPED = re.compile(r"^-\s*(决策|约束|接口|问题|偏好|模式)\s*[:：]\s*(.*)$")
+_REFERENCE = re.compile(r"\[(?:[\w.-]{1,100}:)?([A-Z]{1,2})([0-9]+)\]")
 
 
 class Trouble(NamedTuple):

@@ -6,14 +6,14 @@ priority, whole entries and whole sentences at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.records.model import Candidate, Record
 from kb.sessions import facts
 from kb.sessions.facts import Progress, prompts_of, task_of, where_it_stands
 from kb.sessions.transcript import AGENT, Transcript, said
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import clip, count, one_line
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ _NORMAL_PER_PART = {"background": 4, "decided": 12, "caveats": 8, "progress": 12
                     "designs": 4}  # fmt: skip
 _ENTRY = 60
 """An entry of the normal form gets at most so many 字."""
-_SENTENCE = regex(r"[。！？]++[\"'”’」』)）]*|(?<![!?.])[!?.]++[\"'”’)]*+(?=\s|$)")
-_CLAUSE = regex(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
-_WITHIN = regex(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
+_SENTENCE = re.compile(r"[。！？]++[\"'”’」』)）]*|(?<![!?.])[!?.]++[\"'”’)]*+(?=\s|$)")
+_CLAUSE = re.compile(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
+_WITHIN = re.compile(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
 """Two letters between which no word ends."""
-_INTENT = regex(r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", 2)
+_INTENT = re.compile(r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", 2)
 _LANGUAGES = {"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go",
               "ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"}  # fmt: skip
 _REASON = {"zh": "原因", "en": "reason"}

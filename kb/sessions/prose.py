@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import one_line
 
-_FENCE = regex(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-_HEADING = regex(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")
-_ITEM = regex(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,3}[.)、])[ \t]+")
-_QUOTED = regex(r"(?<![ \t])[ \t]*+>")
-_TABLE = regex(r"(?<![ \t])[ \t]*+\|")
-_INDENTED = regex(r"(?: {4}|\t)")
-_CODE = regex(r"`[^`\n]*`")
-_BOUNDARY = regex(r"[。！？；](?:[”」』）)]*)|[.!?](?=[\s\"”'*)]|$)[\"”'*)]*")
-_ABBREVIATION = regex(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|No|resp|incl)|(?<![A-Za-z0-9])[0-9A-Z])\.$")
-_PATH = regex(r"(?<![\w/.:@~-])(?:/|\./)?[\w.@-]+(?:/[\w.@-]+)*(?![\w/])")
-_EXTENSION = regex(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
+_FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")
+_ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,3}[.)、])[ \t]+")
+_QUOTED = re.compile(r"(?<![ \t])[ \t]*+>")
+_TABLE = re.compile(r"(?<![ \t])[ \t]*+\|")
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_CODE = re.compile(r"`[^`\n]*`")
+_BOUNDARY = re.compile(r"[。！？；](?:[”」』）)]*)|[.!?](?=[\s\"”'*)]|$)[\"”'*)]*")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|No|resp|incl)|(?<![A-Za-z0-9])[0-9A-Z])\.$")
+_PATH = re.compile(r"(?<![\w/.:@~-])(?:/|\./)?[\w.@-]+(?:/[\w.@-]+)*(?![\w/])")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}(?::\d+)?$")
 
 _STARTS = (("heading", _HEADING), ("quote", _QUOTED), ("table", _TABLE), ("item", _ITEM))
 

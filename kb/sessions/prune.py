@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
 from kb.sessions.dcp_settings import Dcp
@@ -26,7 +27,6 @@ from kb.sessions.prune_strategies import (
 )
 from kb.sessions.tool_calls import History, blocks, history, message_of, record_of
 from kb.sessions.usage import Usage
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
 from kb.files import within
@@ -19,7 +20,6 @@ from kb.sessions.form_lint import Trouble, troubles
 from kb.sessions.forms import COMPACT, FORMS, NORMAL, SITUATIONS
 from kb.sessions.template_render import BadTemplate, rendered
 from kb.sessions.transcript import Transcript, TranscriptMessage
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import hook_failures
 from kb.templates import FOLDER
 from kb.text.segment import count

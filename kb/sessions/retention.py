@@ -6,13 +6,13 @@ import contextlib
 import os
 import re
 import time
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.records.record_paths import CONTENT
 from kb.sessions.forms import EXPANDED
 from kb.sessions.session_archive import Session, sessions
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.plain_files import Change, change_files, contents
 
 if TYPE_CHECKING:

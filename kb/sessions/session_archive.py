@@ -7,13 +7,13 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.files import within
 from kb.i18n import msg
 from kb.records.model import GLOBAL
 from kb.records.record_paths import CONTENT
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import normalise, slugify
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kb.errors import BadInput
 from kb.files import content, write_whole
@@ -16,7 +17,6 @@ from kb.sessions.forms import EXPANDED
 from kb.sessions.render_forms import compact_of, masked
 from kb.sessions.transcript import Transcript
 from kb.sessions.transcript_files import has_words, read_transcript
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -6,9 +6,10 @@ arithmetic that grows without bound, and few filters.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kb.errors import BadInput
 from kb.sessions import active_sessions
 from kb.sessions import transcript as transcripts
 from kb.sessions.transcript_files import read_transcript
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

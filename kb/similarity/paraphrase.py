@@ -6,11 +6,11 @@ What both say must agree by far, and nothing may speak against it: a wrong merge
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kb.similarity.content_profile import NAME, Clause, Gist, gist, weight
 from kb.similarity.loose_contradictions import SUBJECT, are_opposite, beside, is_all, own_places
 from kb.similarity.statement import statement
-from kb.startup.namedtuple import NamedTuple
 
 RETOLD = 0.55
 """Share of what both say that must agree (this and what follows is chosen on the dev half of bench/pairs)."""

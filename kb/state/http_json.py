@@ -9,10 +9,10 @@ import urllib.parse
 import urllib.request
 from http.client import HTTPException
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 from kb.errors import KbError
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,12 +10,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from kb.errors import Busy, KbError
-from kb.files import STALE, half_written, harden, remove_folder, sweep, unwaited
+from kb.files import STALE, half_written, harden, json_bytes, remove_folder, sweep, unwaited
 from kb.files import write_whole as write_whole
 from kb.fingerprints import clone_of
 from kb.i18n import msg
 from kb.paths import state_home
-from kb.startup.json_bytes import json_bytes
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
@@ -18,7 +19,6 @@ from kb.records.kinds import section_labels
 from kb.records.model import Status, Verdict
 from kb.records.record_paths import REJECTED, is_record
 from kb.similarity.verdict import missing_sections
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.mergeability import refuse_overtaken
 from kb.text.segment import one_line
 from kb.writing.publish import publish

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson
 from kb.git.git_log import count
@@ -14,7 +15,6 @@ from kb.merge.renumbering import Key
 from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_paths import INBOX, REJECTED
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync import merge_inboxes
 from kb.sync.remote_state import Tracked
 from kb.sync.shared_reviews import Sharing, Tips

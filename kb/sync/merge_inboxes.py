@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kb.errors import KbError
 from kb.git import revisions
 from kb.git.git_log import is_ancestor, tree_of
 from kb.git.repository import message
 from kb.git.trees import patched
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing import inbox
 from kb.writing.inbox import Held
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kb.errors import KbError, NeedsPerson
 from kb.git import revisions
@@ -10,7 +11,6 @@ from kb.git.git_log import differences, tree_of
 from kb.i18n import Message, msg
 from kb.merge.merge_commits import joined
 from kb.records.model import Record, Status
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.reviews import Review
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import NeedsPerson
 from kb.git.git_log import commits, count, is_ancestor, tree_of
@@ -16,8 +18,6 @@ from kb.git.remote import RACED, REFUSED, SENT, Answer, Wish, push
 from kb.git.repository import message
 from kb.i18n import Message, msg
 from kb.records.record_paths import INBOX, REJECTED
-from kb.startup.hashes import sha256
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.decide_review import opening, push_options
 from kb.sync.integrate import free_name
 from kb.sync.remote_state import Tracked

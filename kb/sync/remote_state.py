@@ -6,16 +6,15 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.errors import GitFailed
-from kb.files import content, write_whole
+from kb.files import content, json_bytes, write_whole
 from kb.git import remote as far
 from kb.git.repository import LostRace, Move
 from kb.i18n import msg
 from kb.merge.renumbering import Key
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.startup.json_bytes import json_bytes
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.sync.shared_reviews import Branches
 from kb.sync.strategy import REQUESTS, Upstream
 from kb.writing.reviews import reviews

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import UnknownId
 from kb.git.repository import message
@@ -17,7 +18,6 @@ from kb.merge.renumbering import Key, Renumbered, key_of, meant, readdressed, re
 from kb.records.front_matter import decode
 from kb.records.model import Record
 from kb.records.record_paths import CONTENT
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.fast_forward import Advance, built, go
 from kb.writing.transaction import Writing
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, UnknownId
 from kb.files import content, write_whole
@@ -19,7 +20,6 @@ from kb.merge.id_collisions import values_of
 from kb.merge.merge_record import merged
 from kb.records import record_file
 from kb.records.record_paths import CONTENT, is_record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import one_line
 from kb.writing.fast_forward import Advance, built, go
 from kb.writing.transaction import Writing

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.git.git_log import Commit, Difference, differences, is_ancestor, objects, tree_of
 from kb.git.trees import patched
@@ -14,7 +15,6 @@ from kb.i18n import Message
 from kb.merge.rebase import Unmerged, Upon
 from kb.merge.renumbering import Renaming, Renumbered
 from kb.records.record_paths import is_record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import KbError
 from kb.git import revisions
@@ -14,7 +15,6 @@ from kb.merge.id_collisions import Collisions
 from kb.merge.merge_commits import joined
 from kb.merge.renumbering import Key, Renaming, Renumbered
 from kb.records.record_paths import REJECTED, REVIEWS
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.replay import line_of, replay
 
 if TYPE_CHECKING:

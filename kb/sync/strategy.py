@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import NeedsPerson
 from kb.git import revisions
@@ -14,8 +16,6 @@ from kb.merge.merge_commits import joined, unrelated
 from kb.merge.rebase import Unmerged
 from kb.merge.renumbering import Key, Renumbered, key_of
 from kb.records.record_paths import CONTENT
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.replay import Line, line_of, replay
 from kb.text.segment import one_line
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REQUESTS = "kb/sync/"
 """What the branches begin with on which kb puts commits that the remote's branch does not take."""
-_REQUEST = regex(r"refs/remotes/.*/kb/sync/.*|refs/kb/remotes/.*/sync/.*")
+_REQUEST = re.compile(r"refs/remotes/.*/kb/sync/.*|refs/kb/remotes/.*/sync/.*")
 RESCUE = "refs/kb/rescue/"
 """What the refs begin with that keep a branch as it was; they are never sent."""
 _NAMED = 5

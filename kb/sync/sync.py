@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import Busy
 from kb.git import driver_setup
@@ -16,7 +17,6 @@ from kb.git.git_log import count
 from kb.git.remote import Unreachable
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, Renumbered
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.sync.integrate import Integrated, Integration
 from kb.sync.push import Outgoing, Request
 from kb.sync.remote_state import Tracked

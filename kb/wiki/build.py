@@ -9,10 +9,10 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, KbError
 from kb.i18n import Message, msg
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.wiki.build_cache import Built, forget, place_of, remember, remembered, remove_gone
 from kb.wiki.markup import bare
 from kb.wiki.search_index_update import Memory

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+from hashlib import sha256
 from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple
 
 import kb
-from kb.startup.hashes import sha256
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.wiki.page_fingerprints import stamp
 from kb.wiki.wiki_model import Wiki
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kb.checks.collect_checks import checked_again
 from kb.history.timeline import Story, story
@@ -10,7 +11,6 @@ from kb.records.model import GLOBAL, Record
 from kb.search.answer import all_synonyms
 from kb.search.browser_params import wording
 from kb.sessions.session_archive import Session, session_file
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.wiki.session_pages import FORMS
 from kb.wiki.visibility import Hidden, hidden, speaks_of
 from kb.wiki.wiki_model import Archive, Told, Wiki, wiki

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kb.i18n import Message, msg
 from kb.records.model import LIVE, Status
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 from kb.wiki.graph import edges
 from kb.wiki.html import Html, element, inside

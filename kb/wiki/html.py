@@ -6,9 +6,7 @@ import html
 import re
 from collections.abc import Callable
 
-from kb.startup.lazy_regex import regex
-
-_LINK = regex(r'href="kb:([^"]*)"')
+_LINK = re.compile(r'href="kb:([^"]*)"')
 
 
 class Html(str):

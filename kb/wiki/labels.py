@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, Record, Status
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 from kb.wiki.html import Html, element, inside, to
 from kb.wiki.library import project_of

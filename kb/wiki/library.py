@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Record, Reference, aliases_of, name_for
 from kb.records.record_file import citations, record_links
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, normalise
 from kb.wiki.markup import distinct, reference, wiki_links
 
@@ -20,9 +20,9 @@ Key = tuple[str, str]
 QUOTE = 240
 """Characters of a sentence that cites a record."""
 
-_UNSAFE = regex(r"[^\w.-]+")
-_SENTENCE = regex(r"(?<=[。！？])|(?<=[.!?])\s+")
-_BULLET = regex(r"[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
+_UNSAFE = re.compile(r"[^\w.-]+")
+_SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+")
+_BULLET = re.compile(r"[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
 
 
 class Library(NamedTuple):

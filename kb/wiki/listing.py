@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from kb.startup.namedtuple import NamedTuple
 from kb.wiki.markup import anchors
 
 ROWS = 250

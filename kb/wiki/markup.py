@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import Reference
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line, slugify
 
 if TYPE_CHECKING:
     from typing import Any
 
-_SPECIAL = regex(r"([\\`*_\[\]<>&|~!#])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~!#])")
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", '"': "”", "&": "&amp;"})
-_TICKS = regex(r"`+")
+_TICKS = re.compile(r"`+")
 _ID = rf"(?:{'|'.join(sorted(BY_PREFIX, key=len, reverse=True))})[0-9]{{3,9}}"
-_CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
-_MENTION = regex(
+_CITATION = re.compile(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
+_MENTION = re.compile(
     rf"(?<![A-Za-z0-9_\]!\\])(?:\[\[(?!\s)([^\[\]|]{{1,200}})(?:\|([^\[\]|]{{1,200}}))?\]\]"
     rf"|(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+)"
 )
-_DEFINITION = regex(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
+_DEFINITION = re.compile(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
 _MOST_OPEN = 1000
 """Brackets of one paragraph; a long list of links has some hundred."""
-_REFERENCE = regex(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
+_REFERENCE = re.compile(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
 
 
 def plain(text: str) -> str:

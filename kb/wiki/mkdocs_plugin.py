@@ -9,6 +9,8 @@ import posixpath
 import re
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from mkdocs.config import config_options
@@ -23,9 +25,6 @@ from mkdocs.utils import nest_paths
 
 from kb.i18n import msg
 from kb.records.model import is_imported
-from kb.startup.hashes import sha256
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.wiki.build_cache import Built, Kept, frame
 from kb.wiki.collect import gathered
 from kb.wiki.feeds import RECORDS
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from kb.knowledge_base import KnowledgeBase
 
-_WORKER = regex(r"assets/javascripts/workers/search\.\w+\.min\.js")
+_WORKER = re.compile(r"assets/javascripts/workers/search\.\w+\.min\.js")
 """The search worker of the material theme."""
 SEARCH = "assets/kb-search.js"
 """Loaded before the theme's own script, which starts the search."""
@@ -54,7 +53,7 @@ SCRIPT = "assets/kb.js"
 LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
 """Loaded by the script above, where a page needs them."""
 INLINE = "assets/inline"
-_INLINE = regex(r"(?s)<script>((?:[^<]|<(?!/?script>))*+)</script>")
+_INLINE = re.compile(r"(?s)<script>((?:[^<]|<(?!/?script>))*+)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 

@@ -7,18 +7,18 @@ and where the lists it leads to begin. What holds for all pages, such as the set
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from hashlib import sha256
 from urllib.parse import unquote
 
-from kb.startup.hashes import sha256
-from kb.startup.lazy_regex import regex
 from kb.wiki.html import Html
 from kb.wiki.markup import reference
 from kb.wiki.wiki_model import Draft, Page, Wiki, folder_of_path
 
-_NAMED = regex(r"\[\[\s*([^\[\]|]{1,200})")
-_LINKED = regex(r"\]\(\s*<?([^)\s>#]+)|(?m:^ {0,3}\[[^\[\]]+\]:[ \t]*(\S+))")
+_NAMED = re.compile(r"\[\[\s*([^\[\]|]{1,200})")
+_LINKED = re.compile(r"\]\(\s*<?([^)\s>#]+)|(?m:^ {0,3}\[[^\[\]]+\]:[ \t]*(\S+))")
 
 
 def stamp(*parts: object) -> str:

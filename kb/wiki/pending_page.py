@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kb.i18n import msg
 from kb.records.kinds import SECTIONS, kind_label, section_label
 from kb.records.model import GLOBAL, Record, Status
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 from kb.wiki.html import Html, element, inside, to
 from kb.wiki.labels import badge, items, joined, scope_label, sign, title_of

@@ -11,11 +11,11 @@ import posixpath
 import shutil
 from collections.abc import Callable, Iterator
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from kb.checks.compare import compare
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.wiki.collect import gathered
 from kb.wiki.html import Html, element, inside, to
 from kb.wiki.labels import badge, items, title_of

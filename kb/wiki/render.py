@@ -7,11 +7,11 @@ https and mailto, and pictures become links, whatever extensions the site itself
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import one_line
 from kb.wiki.html import Html, element, linked
 from kb.wiki.markup import anchors
@@ -20,7 +20,7 @@ from kb.wiki.page_data import START
 if TYPE_CHECKING:
     from typing import Any
 
-OUTSIDE = regex(r"(?i)(?:https?://|mailto:)")
+OUTSIDE = re.compile(r"(?i)(?:https?://|mailto:)")
 LARGEST_COLOURED = 20_000
 """Characters beyond which code is shown without colours."""
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from html import unescape
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import CHOICES
 from kb.i18n import Message, msg
 from kb.index.bm25 import SCALE, term_weights
 from kb.records.kinds import kind_label
 from kb.records.model import GLOBAL, LIVE, Record, Section, Status, imported_number
-from kb.startup.hashes import sha256
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, clip, folded, one_line
 from kb.wiki.labels import STATUSES, status_name
 from kb.wiki.page_fingerprints import Stamps, stamp
@@ -40,9 +40,9 @@ TAGS = 100
 
 LONGEST_SESSION = 20_000
 """Characters of a session by which it is found."""
-_HEADING = regex(r"""(?s)<h[1-3](?>[^<>]*\bid=["']?([^"'\s<>]++))[^<>]*+>((?:[^<]|<(?!/?h[1-3]))*+)</h[1-3]>""")
-_HEADERLINK = regex(r"(?s)<a[^<>]*\bclass=\"?headerlink(?:[^<]|<(?!/?a\b))*+</a>")
-_TAG = regex(r"(?s)<(?:script|style)\b(?:[^<]|<(?!/?(?:script|style)\b))*+</(?:script|style)>|<[^<>]*>")
+_HEADING = re.compile(r"""(?s)<h[1-3](?>[^<>]*\bid=["']?([^"'\s<>]++))[^<>]*+>((?:[^<]|<(?!/?h[1-3]))*+)</h[1-3]>""")
+_HEADERLINK = re.compile(r"(?s)<a[^<>]*\bclass=\"?headerlink(?:[^<]|<(?!/?a\b))*+</a>")
+_TAG = re.compile(r"(?s)<(?:script|style)\b(?:[^<]|<(?!/?(?:script|style)\b))*+</(?:script|style)>|<[^<>]*>")
 DIGITS = "".join(chr(code) for code in range(32, 127) if chr(code) not in '"\\')
 _VALUE = {sign: value for value, sign in enumerate(DIGITS)}
 _HALF, _FULL = 46, 92

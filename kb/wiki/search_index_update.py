@@ -6,8 +6,8 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.wiki.search_index import (
     FOLDER,
     Doc,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.wiki.feeds import RECORDS, feed, feed_names, records_json
 from kb.wiki.graph import DATA, graph_data
 from kb.wiki.page_data import chunk_names, chunks

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from kb.records.kinds import kind_named
 from kb.records.model import GLOBAL, Record
-from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import normalise
 
 

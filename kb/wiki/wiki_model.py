@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.model import GLOBAL, Record, Reference, recency
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import normalise, one_line
 from kb.wiki.labels import status_name
 from kb.wiki.library import Key, Library, kind_order, library, segment

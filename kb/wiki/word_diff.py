@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
 from kb.wiki.html import Html, element, inside
 
 AROUND = 1
@@ -14,8 +14,8 @@ AROUND = 1
 LONGEST = 4_000
 """Words beyond which a changed passage is shown as taken out and put in as a whole."""
 
-_WORD = regex("[^\\W\x00-\u2e7f]|\\w+|\\s+|.")
-_MARKER = regex(r"(?m)^<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->\n?")
+_WORD = re.compile("[^\\W\x00-\u2e7f]|\\w+|\\s+|.")
+_MARKER = re.compile(r"(?m)^<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->\n?")
 
 
 class Piece(NamedTuple):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
@@ -15,8 +17,6 @@ from kb.records.kinds import BY_NAME
 from kb.records.model import SCOPE, Record, Verdict
 from kb.records.record_paths import folder_of, scope_of, ulids
 from kb.safety import redaction
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import clip, normalise, one_line, slugify
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
     from kb.writing.transaction import Writing
 
-_SCOPE = regex(SCOPE)
-_ID = regex(r"([A-Z]{1,3})\d{3,9}")
+_SCOPE = re.compile(SCOPE)
+_ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
 
 _NAMED_LOST = 5
 """How many of the files that a record's links no longer reach are told by name."""

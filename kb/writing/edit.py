@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kb.errors import BadRecord, KbError, UnknownId
 from kb.i18n import Message, msg
@@ -13,7 +14,6 @@ from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Statu
 from kb.records.status_names import status_name
 from kb.safety import redaction
 from kb.similarity.verdict import decides_otherwise, missing_sections, to_complete
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.line_ends import newline
 from kb.text.segment import one_line, slugify
 from kb.writing.reviews import propose_changes, propose_text

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.files import content, remove, write_whole
 from kb.records.model import Record
-from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "edits"
 _WAITING = ".json"
-_ID = regex(r"[A-Z]{1,3}[0-9]{3,9}")
+_ID = re.compile(r"[A-Z]{1,3}[0-9]{3,9}")
 
 
 class Draft(NamedTuple):

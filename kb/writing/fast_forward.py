@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import NeedsPerson
 from kb.files import content
@@ -19,7 +20,6 @@ from kb.git.worktree import Changes
 from kb.i18n import msg
 from kb.merge.merge_commits import is_content
 from kb.records.record_paths import is_record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import one_line
 from kb.writing.publish import publish
 

@@ -20,13 +20,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed, KbError
-from kb.files import remove, unwaited, write_whole
+from kb.files import json_bytes, remove, unwaited, write_whole
 from kb.git.repository import NOBODY, POLL, QUEUE
 from kb.i18n import msg
 from kb.records.candidate import as_json
 from kb.records.candidate import candidates as candidates_of
 from kb.records.model import Candidate, Similar, Verdict
-from kb.startup.json_bytes import json_bytes
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.landed_jobs import has_landed
 

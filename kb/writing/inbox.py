@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
+from kb.files import json_bytes
 from kb.git.repository import LostRace, Move, message
 from kb.i18n import Message, msg
 from kb.records.candidate import as_json
@@ -17,7 +18,6 @@ from kb.similarity.duplicates import match
 from kb.similarity.merge_candidate import source_of
 from kb.similarity.verdict import sections_of
 from kb.startup.hashes import sha256
-from kb.startup.json_bytes import json_bytes
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import count, normalise
 from kb.writing.objection import Objection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from kb.config import FILE, Config, load, meaning_of
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
@@ -18,7 +19,6 @@ from kb.index.lookup import MAKE_ONE
 from kb.installation import requirement
 from kb.paths import around, passed_over, user_home
 from kb.records.front_matter import scalar
-from kb.startup.namedtuple import NamedTuple
 from kb.state.state_folder import State
 from kb.text.segment import slugify
 from kb.writing.workflows import unsettled, workflows

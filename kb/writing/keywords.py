@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.records.front_matter import decode
@@ -9,7 +11,6 @@ from kb.safety import redaction
 from kb.search import synonyms
 from kb.search.answer import SYNONYMS
 from kb.search.synonyms import Group
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.writing.edit import alone
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 
-from kb.files import write_whole
+from kb.files import json_bytes, write_whole
 from kb.git.git_log import existing
 from kb.git.git_process import could_not_look, failure
-from kb.startup.json_bytes import json_bytes
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import Overtaken
 from kb.files import content
 from kb.i18n import Message, msg
 from kb.merge.merge_record import Merged, merged
 from kb.records.model import Record
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kb.writing.transaction import Writing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, NeedsPerson
 from kb.files import content, write_whole
@@ -11,7 +12,6 @@ from kb.git.git_dir import enclosing
 from kb.git.repository import Repository, message
 from kb.git.worktree import differing
 from kb.i18n import msg
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.fast_forward import Advance, built, go
 from kb.writing.transaction import Writing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.git.repository import Move, message
@@ -18,7 +19,6 @@ from kb.similarity import merge_candidate
 from kb.similarity.contradictions import contradiction
 from kb.similarity.duplicates import similarity, titles_agree
 from kb.similarity.verdict import missing_sections
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import slugify
 from kb.writing.inbox import hold_uncommitted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, UnknownId
 from kb.git import worktree
@@ -13,7 +14,6 @@ from kb.records.blocks import blocks
 from kb.records.front_matter import decode
 from kb.records.model import Candidate, Record, Verdict
 from kb.similarity.verdict import decides_otherwise, sections_of
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.writing.inbox import hold_damaged, hold_uncommitted
 from kb.writing.reviews import propose_text
 from kb.writing.unreadable import damaged_here

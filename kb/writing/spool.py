@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kb.config import Config
 from kb.errors import KbError
@@ -16,7 +17,6 @@ from kb.i18n import msg
 from kb.records.candidate import as_json
 from kb.records.model import Candidate, Verdict
 from kb.safety import redaction
-from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import State
 
 if TYPE_CHECKING:
