@@ -344,7 +344,7 @@ def faults(boundaries: Sequence[str], points: int, modes: Iterable[str]) -> Iter
 
 
 def _fits(mode: str, boundary: str) -> bool:
-    """Tell whether a fault can happen at a boundary: only git leaves orphans, and only a sick disk fails to sync."""
+    """Return whether a fault can happen at a boundary: only git leaves orphans, and only a sick disk fails to sync."""
     if mode == ORPHAN:
         return boundary.startswith("git ")
     return mode not in ERRORS or mode == "EIO" or not boundary.startswith("fsync")

@@ -91,7 +91,7 @@ def _rows(data: bytes) -> list[str]:
 
 
 def _marked(data: bytes) -> bool:
-    """Tell whether conflict markers stand in the front."""
+    """Return whether conflict markers stand in the front."""
     text = data.decode("utf-8", "replace")
     span = front_span(text)
     rows = text[slice(*span)].replace("\r", "\n").split("\n") if span else []

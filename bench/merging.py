@@ -136,7 +136,7 @@ def imported(folder: Path) -> Iterator[Record]:
 
 
 def is_plain(record: Record) -> bool:
-    """Tell whether *record* comes back from its file."""
+    """Return whether *record* comes back from its file."""
     try:
         read(render(record).encode())
     except KbError:
@@ -399,7 +399,7 @@ def unasked(path: str, record: Record, truth: Truth) -> Iterator[int]:
 
 
 def follows(before: str, after: str) -> bool:
-    """Tell whether a record can have gone on from the status *before* to *after*."""
+    """Return whether a record can have gone on from the status *before* to *after*."""
     life: list[Any] = list(Status)
     return before == after or (after in TRANSITIONS[before] and life.index(before) < life.index(after))
 

@@ -45,7 +45,7 @@ def decided(marked: str, base: str, ours: str, theirs: str, *, by_kb: bool) -> D
 
 
 def is_broken(text: str) -> bool:
-    """Tell whether the front cannot be read."""
+    """Return whether the front cannot be read."""
     try:
         return not front(text)
     except KbError:

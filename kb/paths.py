@@ -35,7 +35,7 @@ def passed_over(start: str, environment: Mapping[str, str]) -> str:
 
 
 def is_trusted(folder: str, environment: Mapping[str, str]) -> bool:
-    """Tell whether nobody but the user and root can have laid a knowledge base into *folder*.
+    """Return whether nobody but the user and root can have laid a knowledge base into *folder*.
 
     Folder and `kb.toml` belong to them, and a folder of root's is none that everybody writes to, as `/tmp` is. Under
     `sudo` its caller is the user, too.

@@ -87,7 +87,7 @@ def with_work(root: Path) -> None:
 
 
 def ok(root: Path, *arguments: str) -> bool:
-    """Tell whether a git command succeeds."""
+    """Return whether a git command succeeds."""
     return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False).returncode == 0
 
 

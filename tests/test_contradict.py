@@ -28,7 +28,7 @@ def a_candidate(title: str, decision: str = "", **fields: object) -> Candidate:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Tell whether two titles contradict each other, whichever came first."""
+    """Return whether two titles contradict each other, whichever came first."""
     forth = contradiction(a_candidate(other), a_record(one))
     back = contradiction(a_candidate(one), a_record(other))
     assert (forth is None) == (back is None), "a contradiction has no direction"

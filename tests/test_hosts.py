@@ -203,7 +203,7 @@ def test_a_session_gets_its_compact_form_back(world: World, host: str, source: s
 
 
 def stands(host: str, event: str, done: Printed) -> bool:
-    """Tell whether a host goes on after what a hook did."""
+    """Return whether a host goes on after what a hook did."""
     return done.code in CODES[host] and faults(host, event, done.out) == [] and done.code != 2
 
 

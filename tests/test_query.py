@@ -36,7 +36,7 @@ def found(db: Index, expression: str) -> set[int]:
 
 
 def plain_match(query: str, text: str) -> bool:
-    """Tell whether every white-space separated term of *query* stands in *text*, whatever its case and width."""
+    """Return whether every white-space separated term of *query* stands in *text*, whatever its case and width."""
     terms = folded(query).split()
     return bool(terms) and all(term in folded(text) for term in terms)
 

@@ -201,7 +201,7 @@ def cases() -> Iterator[tuple[str, str, str]]:
 
 
 def leaks(secret: str, text: str) -> bool:
-    """Tell whether a third of *secret* can still be read in *text*."""
+    """Return whether a third of *secret* can still be read in *text*."""
     piece = max(4, len(secret) // 3)
     return any(secret[i : i + piece] in text for i in range(len(secret) - piece + 1))
 

@@ -91,7 +91,7 @@ def test_every_start_of_a_program_has_a_purpose() -> None:
 
 
 def names_a_shell(tree: ast.AST) -> bool:
-    """Tell whether a module has the beginning of a command for a shell: `["sh", "-c", …]`."""
+    """Return whether a module has the beginning of a command for a shell: `["sh", "-c", …]`."""
     lists = [[ast.unparse(element) for element in n.elts] for n in ast.walk(tree) if isinstance(n, ast.List)]
     return any("'-c'" in words and words[0].rpartition("/")[2].strip("'") in SHELL_NAMES for words in lists)
 

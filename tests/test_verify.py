@@ -157,7 +157,7 @@ def test_what_goes_on_behind_is_not_waited_for_and_killed(kb: KnowledgeBase, roo
 
 
 def is_gone(process: int) -> bool:
-    """Tell whether *process* ends within a moment; one that nobody has waited for yet has ended too."""
+    """Return whether *process* ends within a moment; one that nobody has waited for yet has ended too."""
     for _ in range(100):
         try:
             state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]

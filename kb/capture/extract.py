@@ -123,7 +123,7 @@ def _from_message(message: TranscriptMessage, transcript: Transcript, known: fro
 
 
 def _is_wanted(candidate: Candidate, message: TranscriptMessage) -> bool:
-    """Tell whether a person marked the line in their own words: then they want it kept."""
+    """Return whether a person marked the line in their own words: then they want it kept."""
     own = message.origin == HUMAN and all(len(text) <= _PASTED for text in said(message))
     return own and candidate.affects_future is None
 

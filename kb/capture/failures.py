@@ -182,7 +182,7 @@ def _runs(messages: tuple[TranscriptMessage, ...]) -> list[_Run]:
 
 
 def _is_overcome(failed: _Run, following: _Run) -> bool:
-    """Tell whether the next run no longer shows most of what went wrong in *failed*."""
+    """Return whether the next run no longer shows most of what went wrong in *failed*."""
     if not following.result.is_error:
         return True
     failures, left = _failures(failed.result.text), _failures(following.result.text)
@@ -193,7 +193,7 @@ def _is_overcome(failed: _Run, following: _Run) -> bool:
 
 
 def _is_tally(row: str) -> bool:
-    """Tell whether *row* only counts."""
+    """Return whether *row* only counts."""
     return _TALLY_WORDS.issuperset(_LETTERS.findall(row[:200].lower()))
 
 

@@ -106,7 +106,7 @@ def hand_in_again(kb: Workspace) -> list[Verdict]:
 
 
 def _cannot_write(kb: Workspace) -> bool:
-    """Tell whether it is the repository that is in the way, and not one file."""
+    """Return whether it is the repository that is in the way, and not one file."""
     try:
         return kb.repository.not_now() is not None
     except GitFailed:

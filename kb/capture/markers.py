@@ -145,7 +145,7 @@ def _opening(row: Piece, block: _Block | None) -> _Block | None:
 
 
 def _ends(row: Piece, block: _Block | None) -> bool:
-    """Tell whether *row*, which opens nothing, stands behind *block* rather than in it."""
+    """Return whether *row*, which opens nothing, stands behind *block* rather than in it."""
     if block is None or _field(row):
         return False
     if block.by_heading or (row.what != "code" and not block.explicit):
@@ -220,7 +220,7 @@ def _from_json(piece: Piece, evidence: Evidence) -> Iterator[Marked]:
 
 
 def _is_content(text: str) -> bool:
-    """Tell whether *text* behind a mark is a sentence of somebody, not a linter's arrow, a path or a rest."""
+    """Return whether *text* behind a mark is a sentence of somebody, not a linter's arrow, a path or a rest."""
     if len(text) > _MARK_LIMIT or not _STARTS_LIKE_WORDS.match(text):
         return False
     return count(text) >= 3 and not text.rstrip().endswith((":", "："))

@@ -45,7 +45,7 @@ def answer(prompt: str) -> Answer | None:
 
 
 def mentions(prompt: str) -> bool:
-    """Tell whether *prompt* has such a word anywhere: then it begins no new proposal (the command guard)."""
+    """Return whether *prompt* has such a word anywhere: then it begins no new proposal (the command guard)."""
     return _MENTION.search(prompt) is not None
 
 

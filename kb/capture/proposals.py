@@ -129,7 +129,7 @@ def _noticed(kb: Workspace, log: Log, folder: str, host: str, verdicts: Sequence
 
 
 def _said_before(kb: Workspace, candidate: Candidate, known: Iterable[Proposal]) -> bool:
-    """Tell whether the same was proposed before, whatever became of it (repeat guard)."""
+    """Return whether the same was proposed before, whatever became of it (repeat guard)."""
     candidate, _ = redaction.redacted(candidate, kb.config.masking)
     name = inbox.name_of(candidate)
     return any(one.name == name or is_alike(kb, candidate, one.candidate) for one in known)
@@ -263,7 +263,7 @@ def reject(kb: Workspace, proposal: Proposal) -> None:
 
 
 def person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, terminal: bool) -> bool:
-    """Tell whether a person must still be asked: not with the code that was shown; raise NeedsPerson for nobody.
+    """Return whether a person must still be asked: not with the code that was shown; raise NeedsPerson for nobody.
 
     *terminal*: somebody can be asked. In the shell of an agent nobody can, whatever it looks like.
     """

@@ -160,7 +160,7 @@ class _Saving:
             subagents.returned(self.kb, self.job, self.scope, self.new, self.transcript)
 
     def _has_forms(self) -> bool:
-        """Tell whether the archive of before holds the forms that are wanted now."""
+        """Return whether the archive of before holds the forms that are wanted now."""
         shelf = str(self.before.get("archive", ""))
         return not self.full or os.path.isfile(os.path.join(self.kb.root, CONTENT, "sessions", shelf, "normal.md"))
 
@@ -298,7 +298,7 @@ class _Saving:
 
 
 def due(kb: Workspace, session: str, agent: str = "") -> bool:
-    """Tell whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
+    """Return whether the last extraction from *session* is long enough ago (`pause`, 30 s by default: ZCLAW-15)."""
     last = float(Desk(kb, session, agent).cursor().get("time") or 0)
     return not last <= kb.now() < last + kb.config.pause
 
@@ -330,7 +330,7 @@ def end(kb: Workspace, path: str, *, session: str, folder: str = "", host: str =
 def keep_for_later(root: str, environment: Mapping[str, str], job: Job) -> bool:
     """Keep the wish to save a session or to extract from a sub-agent, even where the knowledge base cannot be opened.
 
-    Tell whether it is kept.
+    Return whether it is kept.
     """
     if not has_words(job.transcript):
         return False

@@ -69,7 +69,7 @@ class Shelf(NamedTuple):
     vague: Vague
 
     def is_clean(self, text: str) -> bool:
-        """Tell whether *text* was looked at before, and nothing was found in it."""
+        """Return whether *text* was looked at before, and nothing was found in it."""
         return bool(self.surroundings.clean) and digest_of(text) in self.surroundings.clean
 
     def find(self, scope: str, reference: str) -> Key | None:

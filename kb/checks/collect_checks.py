@@ -137,7 +137,7 @@ def those(findings: list[Finding], below: Sequence[str]) -> list[Finding]:
 
 
 def is_below(path: str, below: Sequence[str]) -> bool:
-    """Tell whether the file *path* is one of *below*, or stands under one; of none every file does."""
+    """Return whether the file *path* is one of *below*, or stands under one; of none every file does."""
     tops = [top.rstrip("/") for top in below]
     return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
 
@@ -183,7 +183,7 @@ def sources(kb: Workspace) -> Iterator[Source]:
 
 
 def _is_plain(place: str) -> bool:
-    """Tell whether *place* is a file to be read: no link, no folder, no pipe that would be waited for."""
+    """Return whether *place* is a file to be read: no link, no folder, no pipe that would be waited for."""
     return os.path.isfile(place) and not os.path.islink(place)
 
 

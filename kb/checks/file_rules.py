@@ -137,7 +137,7 @@ def dates(shelf: Shelf) -> Iterator[Finding]:
 
 
 def is_day(text: str) -> bool:
-    """Tell whether *text* is a day of the calendar in the form YYYY-MM-DD."""
+    """Return whether *text* is a day of the calendar in the form YYYY-MM-DD."""
     if not _DAY.fullmatch(text):
         return False
     try:

@@ -73,7 +73,7 @@ class Sought(NamedTuple):
     """A regular expression of fixed length that may do instead of the secret; "" where there is none."""
 
     def stands_in(self, data: bytes) -> bool:
-        """Tell whether *data* holds the secret in one of its forms."""
+        """Return whether *data* holds the secret in one of its forms."""
         return any(literal in data for literal in self.literals)
 
     def masked(self, text: str) -> str:

@@ -210,7 +210,7 @@ def missing_sections(record: Record, kind: Kind) -> list[str]:
 
 
 def says_something(text: str) -> bool:
-    """Tell whether the *text* of a section is more than comments and a placeholder."""
+    """Return whether the *text* of a section is more than comments and a placeholder."""
     head, *tails = text.split("<!--")
     plain = (head + "".join(tail.partition("-->")[2] for tail in tails)).strip()
     return bool(plain) and not (len(plain) < 20 and _PLACEHOLDER.fullmatch(plain.casefold()))
@@ -257,7 +257,7 @@ def _contradictions(shelf: Shelf, key: str, made: list[tuple[str, Opened]]) -> I
 
 
 def _explained(shelf: Shelf, one: Opened, other: Opened) -> bool:
-    """Tell whether one of the two says how it stands to the other."""
+    """Return whether one of the two says how it stands to the other."""
     return any(
         shelf.find(a.record.scope, reference) == b.key
         for a, b in ((one, other), (other, one))

@@ -79,7 +79,7 @@ class Against:
                 yield record
 
     def _keeps(self, record: Record) -> bool:
-        """Tell whether *record* of the other line will be there after the merge, by the same id."""
+        """Return whether *record* of the other line will be there after the merge, by the same id."""
         after = self.lines.merged.get(identity(record))
         return after is not None and _key(after) == _key(record)
 
@@ -121,7 +121,7 @@ class Against:
         return self.lines.merged[identity(record)]
 
     def _stood(self, record: Record, other: Record) -> bool:
-        """Tell whether *record* contradicted *other* before this line changed them."""
+        """Return whether *record* contradicted *other* before this line changed them."""
         old, other = self.olds.get(identity(record)), self.olds.get(identity(other), other)
         if old is None or old.status not in LIVE or identity(other) not in self.lines.there:
             return False
@@ -161,5 +161,5 @@ def _key(record: Record) -> Key:
 
 
 def _explains(one: Record, other: Record) -> bool:
-    """Tell whether one of the two says how it stands to the other."""
+    """Return whether one of the two says how it stands to the other."""
     return any(names((*a.supersedes, *a.amends, *a.coexists_with), b) for a, b in ((one, other), (other, one)))

@@ -93,7 +93,7 @@ def both_texts(shelf: Shelf) -> Iterator[Finding]:
 
 
 def _holds_both(section: Section, versions: Versions) -> bool:
-    """Tell whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
+    """Return whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
     base, ours, theirs = (_lines_of(record, _name(section)) for record in versions)
     merged = set(_rows(section.text))
     mine, other = ours - base, theirs - base

@@ -72,7 +72,7 @@ def _marks(record: Record) -> set[_Mark]:
 
 
 def _settled(other: Record, record: Record) -> bool:
-    """Tell whether *other* says itself how it stands to *record*."""
+    """Return whether *other* says itself how it stands to *record*."""
     return names((*other.supersedes, *other.amends, *other.coexists_with), record)
 
 

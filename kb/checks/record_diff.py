@@ -145,7 +145,7 @@ def named(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
 
 
 def names(references: Iterable[str], record: Record) -> bool:
-    """Tell whether one of *references*, written in the scope of *record*, names it."""
+    """Return whether one of *references*, written in the scope of *record*, names it."""
     own = _names(record)
     return any(reference in own for reference in references)
 

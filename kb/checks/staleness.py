@@ -61,7 +61,7 @@ class _Tree:
         self.names: dict[str, list[str]] = {}
 
     def has(self, path: str) -> bool:
-        """Tell whether *path*, which may be a folder or have wildcards, stands in the tree."""
+        """Return whether *path*, which may be a folder or have wildcards, stands in the tree."""
         if path not in self.answers:
             bare = bare_path(path)
             self.answers[path] = bare in self.files or bare in self.folders or self._matches(bare)

@@ -60,7 +60,7 @@ class Ran(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Tell whether it ended well and in time."""
+        """Return whether it ended well and in time."""
         return self.code == 0 and not self.timed_out
 
 

@@ -1,4 +1,4 @@
-"""Tell whether a person asks: what only a person decides, a command asks here."""
+"""Return whether a person asks: what only a person decides, a command asks here."""
 
 from __future__ import annotations
 

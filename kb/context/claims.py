@@ -129,7 +129,7 @@ class Tree:
         return found
 
     def has(self, path: str) -> bool:
-        """Tell whether *path*, from the project's root or from a folder in it, is a file or folder."""
+        """Return whether *path*, from the project's root or from a folder in it, is a file or folder."""
         bare = path.rstrip("/")
         if "*" in bare:
             pattern = re.compile(".*".join(re.escape(part) for part in re.split(r"\*+/?", bare)) + "$")
@@ -141,7 +141,7 @@ class Tree:
         )
 
     def holds(self, word: str) -> bool:
-        """Tell whether *word* stands by itself in any text that is no prose."""
+        """Return whether *word* stands by itself in any text that is no prose."""
         pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         return any(word in text and pattern.search(text) for text in self.code.values())
 
@@ -244,7 +244,7 @@ _ANSWERS = {"path": _path, "symbol": _symbol, "version": _version, "port": _port
 
 
 def _agree(claimed: str, operator: str, version: str) -> bool:
-    """Tell whether a record that says *claimed* ("3.11" or ">=3.11") and a manifest can both be right."""
+    """Return whether a record that says *claimed* ("3.11" or ">=3.11") and a manifest can both be right."""
     said, there = _parts(claimed.lstrip(">=")), _parts(version)
     size = min(len(said), len(there))
     if said[:size] == there[:size]:

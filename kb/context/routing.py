@@ -124,12 +124,12 @@ def intents(text: str) -> tuple[Intent, ...]:
 
 
 def is_talk(text: str) -> bool:
-    """Tell whether *text* is small talk: nothing in it names a subject."""
+    """Return whether *text* is small talk: nothing in it names a subject."""
     return bool(_TALK.fullmatch(text.strip())) or not (subjects(text) or _PATH.search(text))
 
 
 def names_code(text: str) -> bool:
-    """Tell whether *text* names a file."""
+    """Return whether *text* names a file."""
     return _PATH.search(text) is not None
 
 

@@ -51,7 +51,7 @@ def failures(place: Place) -> Found:
 
 
 def _is_recent(failure: Failure, now: float) -> bool:
-    """Tell whether *failure* happened lately; one that does not say when is taken to have."""
+    """Return whether *failure* happened lately; one that does not say when is taken to have."""
     from datetime import datetime
 
     try:
@@ -145,7 +145,7 @@ def _forget_sample(place: Place) -> None:
 
 
 def _is_trusted(line: str) -> bool:
-    """Tell whether a line from a project's settings calls this kb: a project must not make a doctor run a program."""
+    """Return whether a line from a project's settings calls this kb: a project must not make a doctor run a program."""
     return shlex.split(line)[0] == install.agent_command()
 
 

@@ -69,7 +69,7 @@ def _locks(kb: KnowledgeBase) -> Iterator[str]:
 
 
 def _is_abandoned(kept: Repository, path: str) -> bool:
-    """Tell whether *path* is git's lock on the index, taken by a kb that has died with it."""
+    """Return whether *path* is git's lock on the index, taken by a kb that has died with it."""
     try:
         if not os.path.samefile(path, os.path.join(kept.git_dir, worktree.MARK)):
             return False
@@ -87,7 +87,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _is_old(path: str) -> bool:
-    """Tell whether *path* has been there for a minute, or comes from a time that is yet to come."""
+    """Return whether *path* has been there for a minute, or comes from a time that is yet to come."""
     try:
         return abs(time.time() - os.stat(path).st_mtime) >= STALE
     except OSError:

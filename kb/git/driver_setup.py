@@ -65,7 +65,7 @@ def line(program: str) -> str:
 
 
 def is_installed(repository: Repository) -> bool:
-    """Tell whether this clone has the command, for this very kb."""
+    """Return whether this clone has the command, for this very kb."""
     return _setting(repository, _DRIVER) == own_line()
 
 
@@ -87,7 +87,7 @@ def missing_rules(repository: Repository, attributes: bytes) -> list[str]:
 
 
 def works(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """Tell whether the command merges as kb does: try it on two sides that git's own merge cannot join.
+    """Return whether the command merges as kb does: try it on two sides that git's own merge cannot join.
 
     What is tried is this kb's own command, and never one that somebody else has put into the configuration.
     """

@@ -16,7 +16,7 @@ _UNSEEN = regex("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
 def leads_out(name: str) -> bool:
-    """Tell whether the path *name* leaves its tree, or enters git's own folder, on any system that kb may run on."""
+    """Return whether the path *name* leaves its tree, or enters git's own folder, on any system that kb may run on."""
     return any(map(_is_unsafe, name.replace("\\", "/").split("/")))
 
 

@@ -281,7 +281,7 @@ class Repository:
             os.close(file)
 
     def is_locked(self) -> bool:
-        """Tell whether somebody holds the lock at this moment."""
+        """Return whether somebody holds the lock at this moment."""
         import fcntl
 
         try:

@@ -74,7 +74,7 @@ def differing(repository: Repository, commit: str, places: Sequence[str], *, is_
 
 
 def clashes(repository: Repository, commit: str, path: str, before: bytes, now: bytes) -> bool:
-    """Tell whether edits of *path* that a person has not committed yet touch the lines that *now* changes."""
+    """Return whether edits of *path* that a person has not committed yet touch the lines that *now* changes."""
     mine = content(os.path.join(repository.root, *path.split("/")))
     entry = staged(repository, commit, [path]).get(path)
     theirs = [data for data in (mine, entry.data if entry else None) if data is not None]

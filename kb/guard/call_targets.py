@@ -90,7 +90,7 @@ def _absolute(path: str, folder: str, ground: Grounds) -> str:
 
 
 def _can_be(path: str) -> bool:
-    """Tell whether *path* can name a file: half a character cannot be written."""
+    """Return whether *path* can name a file: half a character cannot be written."""
     try:
         return bool(os.fsencode(path))
     except UnicodeEncodeError:
@@ -158,7 +158,7 @@ def _has_bank(path: str) -> bool:
 
 
 def inside(path: str, top: str) -> bool:
-    """Tell whether *path* is *top* or stands below it, in whatever case or by whatever name of the same folder."""
+    """Return whether *path* is *top* or stands below it, in whatever case or by whatever name of the same folder."""
     if path == top or path.startswith(top + "/"):
         return True
     try:
@@ -179,7 +179,7 @@ def inside(path: str, top: str) -> bool:
 
 
 def _other_name(path: str, ground: Grounds) -> bool:
-    """Tell whether *path* is another name (a hard link) of a record file."""
+    """Return whether *path* is another name (a hard link) of a record file."""
     try:
         own = os.stat(path)
         if own.st_nlink < 2 or os.path.isdir(path):
@@ -200,7 +200,7 @@ def _other_name(path: str, ground: Grounds) -> bool:
 
 
 def is_telling(place: Place) -> bool:
-    """Tell whether what is known of a *place* that is not wholly known names where only kb writes."""
+    """Return whether what is known of a *place* that is not wholly known names where only kb writes."""
     spelled = f"{place.folder}/{place.path}" if place.folder else place.path
     return UNKNOWN in spelled and _TELLING.search(spelled) is not None
 

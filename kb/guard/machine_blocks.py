@@ -19,7 +19,7 @@ _LARGEST = 2_000_000
 
 
 def changes_block(path: str, tool: str, given: Mapping[str, Any]) -> bool:
-    """Tell whether the call changes what stands in a tool's block of the file *path*, or may."""
+    """Return whether the call changes what stands in a tool's block of the file *path*, or may."""
     if not path.lower().endswith(_MARKDOWN):
         return False
     try:

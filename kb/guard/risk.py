@@ -66,7 +66,7 @@ def level(paths: Sequence[str], settings: Risk, *, many: bool = False) -> Level:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Tell whether *pattern*, written as in .gitignore, means *path* or a folder above it; case makes no difference.
+    """Return whether *pattern*, written as in .gitignore, means *path* or a folder above it; case makes no difference.
 
     A pattern without a slash inside means a name at any depth; `docker/` a folder of that name at any depth. A path
     that ends with a slash is a folder.

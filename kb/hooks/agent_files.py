@@ -177,7 +177,7 @@ def _sum(data: bytes) -> str:
 
 
 def is_untouched(data: bytes) -> bool:
-    """Tell whether *data* is a file of the skill, of whatever version, as kb wrote it."""
+    """Return whether *data* is a file of the skill, of whatever version, as kb wrote it."""
     seal = _SEAL.search(data)
     return seal is not None and seal.group(1).decode() == _sum(data[: seal.start()])
 

@@ -350,7 +350,7 @@ SAVING = frozenset({"PreCompact", "Stop", "SubagentStop", "SessionEnd"})
 
 
 def _usable(kb: KnowledgeBase, event: str, path: str, *, needed: bool = False) -> bool:
-    """Tell whether there is a transcript to read; one that is no file, or is *needed* and missing, is reported.
+    """Return whether there is a transcript to read; one that is no file, or is *needed* and missing, is reported.
 
     A host names the file of a session before it writes the first line to it: that it is missing is no failure of kb's.
     """

@@ -28,7 +28,7 @@ _BLOCK, _BLOCKS = 1 << 20, 64
 
 
 def says_nothing(event: str, payload: Mapping[str, Any], root: str) -> bool:
-    """Tell whether *event* can be answered with nothing right away."""
+    """Return whether *event* can be answered with nothing right away."""
     if event == "UserPromptSubmit":
         return not str(payload.get("prompt") or "").strip()
     if event == "PreToolUse":

@@ -77,7 +77,7 @@ def folder_of(payload: Mapping[str, Any], root: str) -> str:
 
 
 def is_quiet(payload: Mapping[str, Any], root: str) -> bool:
-    """Tell whether the guard of the knowledge base at *root* has nothing to say to the call, and nothing to note."""
+    """Return whether the guard of the knowledge base at *root* has nothing to say to the call, and nothing to note."""
     tool, given = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(tool, str) or not isinstance(given, dict):
         return True
@@ -104,13 +104,13 @@ def _is_plain(tool: str, given: Mapping[str, Any], payload: Mapping[str, Any], r
 
 
 def _is_busy(command: str) -> bool:
-    """Tell whether *command* may write a file or ask kb for something, however its words are quoted."""
+    """Return whether *command* may write a file or ask kb for something, however its words are quoted."""
     plain = _PLAIN_OUT.sub(" ", command)
     return any(_BUSY.search(text) for text in (plain, _QUOTES.sub("", plain)))
 
 
 def _is_inside(path: str, root: str) -> bool:
-    """Tell whether *path* leads into what kb keeps, or to its settings; also by a link or another name."""
+    """Return whether *path* leads into what kb keeps, or to its settings; also by a link or another name."""
     real = os.path.realpath(path)
     if BANK in real.casefold() or BANK in path.casefold():
         return True
@@ -134,12 +134,12 @@ def _is_inside(path: str, root: str) -> bool:
 
 
 def _has_names(path: str, found: os.stat_result) -> bool:
-    """Tell whether the file has a second name, which may be that of a record."""
+    """Return whether the file has a second name, which may be that of a record."""
     return found.st_nlink > 1 and not os.path.isdir(path)
 
 
 def _is_settled(payload: Mapping[str, Any], root: str, paths: list[str]) -> bool:
-    """Tell whether the guard has said for this prompt that writes to *paths* are nothing to it."""
+    """Return whether the guard has said for this prompt that writes to *paths* are nothing to it."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not _PLAIN_NAME.fullmatch(session):
         return False
@@ -155,7 +155,7 @@ def _is_settled(payload: Mapping[str, Any], root: str, paths: list[str]) -> bool
 
 
 def _is_meant(path: str, project: str, patterns: list[str]) -> bool:
-    """Tell whether a constraint may be about *path*, or the guard spoke of another project."""
+    """Return whether a constraint may be about *path*, or the guard spoke of another project."""
     real = os.path.realpath(path)
     if not real.startswith(project + os.sep):
         return True

@@ -56,7 +56,7 @@ def name_of(host: ModuleType) -> str:
 
 
 def _is_plugin(host: ModuleType) -> bool:
-    """Tell whether kb's hooks in *host* are a file of their own and no entries in settings."""
+    """Return whether kb's hooks in *host* are a file of their own and no entries in settings."""
     return host is opencode
 
 
@@ -175,7 +175,7 @@ def _seconds(entry: Mapping[str, Any]) -> int:
 
 
 def is_ours(command: str) -> bool:
-    """Tell whether a hook's *command* calls `kb-hook` with an event, and nothing else."""
+    """Return whether a hook's *command* calls `kb-hook` with an event, and nothing else."""
     try:
         program, event, *more = shlex.split(command)
     except ValueError:

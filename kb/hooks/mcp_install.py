@@ -161,7 +161,7 @@ def _entry(client: Client, settings: Mapping[str, Any], path: str) -> dict[str, 
 
 
 def _is_ours(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a server is kb's: `kb … mcp`, wherever that kb stands."""
+    """Return whether a server is kb's: `kb … mcp`, wherever that kb stands."""
     command = entry.get("command")
     words = [*command] if isinstance(command, list) else [command, *(entry.get("args") or [])]
     return all(isinstance(word, str) for word in words) and os.path.basename(words[0]) == PROGRAM and words[-1] == "mcp"

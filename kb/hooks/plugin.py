@@ -55,7 +55,7 @@ def opencode_file(path: str, part: str, text: str | None) -> Change:
 
 
 def is_ours(data: bytes) -> bool:
-    """Tell whether *data* is kb's plugin for opencode, of whatever version."""
+    """Return whether *data* is kb's plugin for opencode, of whatever version."""
     return data.startswith(_FIRST.encode())
 
 

@@ -99,7 +99,7 @@ def _word(text: str) -> tuple[str, Status, bool] | None:
 
 
 def _begins_with(text: str, word: str) -> bool:
-    """Tell whether *text* begins with the whole *word*; a Chinese word may run on."""
+    """Return whether *text* begins with the whole *word*; a Chinese word may run on."""
     return text.startswith(word) and not (word.isascii() and re.match(r"[a-z0-9]", text[len(word) :]))
 
 
@@ -175,7 +175,7 @@ def first_dated_change(heading: str, text: str) -> str:
 
 
 def is_day_first(text: str) -> bool | None:
-    """Tell whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
+    """Return whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
     match = _YEAR_LAST.search(text)
     if not match:
         return None

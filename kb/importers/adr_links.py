@@ -132,7 +132,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _starts_anew(line: str) -> bool:
-    """Tell whether *line* begins a statement of its own: a list item, bold words, or a field."""
+    """Return whether *line* begins a statement of its own: a list item, bold words, or a field."""
     return bool(_ITEM.match(line) or re.match(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )", line))
 
 
@@ -170,7 +170,7 @@ def _stated_english(sentence: str, match: re.Match[str]) -> Iterator[Link]:
 
 
 def _is_object(behind: str, offset: int) -> bool:
-    """Tell whether a reference at *offset* is what the verb speaks of, not a remark behind it."""
+    """Return whether a reference at *offset* is what the verb speaks of, not a remark behind it."""
     before = _REF.sub("", behind[:offset])
     return len(before) <= _KEEPS_SENTENCE and not re.search(
         r"[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding)\b", before.lower()

@@ -143,7 +143,7 @@ def fields(text: str) -> Fields:
 
 
 def _is_whole(name: str, value: str) -> bool:
-    """Tell whether the field holds all that its line says, so that the line need not stay in the text."""
+    """Return whether the field holds all that its line says, so that the line need not stay in the text."""
     if name == "status":
         return read_status(value).exact
     return read_date(value).exact and bool(read_date(value).date) if name == "date" else True

@@ -109,7 +109,7 @@ def _json(text: str, wanted_type: type) -> Any:
 
 
 def wanted(name: str, record: Record, scope: str, derived: tuple[str, ...]) -> bool:
-    """Tell whether a head needs the field; *derived* are the paths that the impact section gives by itself."""
+    """Return whether a head needs the field; *derived* are the paths that the impact section gives by itself."""
     value = getattr(record, name)
     if name == "status":
         return True

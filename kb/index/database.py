@@ -151,7 +151,7 @@ class Index:
         return changed
 
     def is_current(self, path: str) -> bool:
-        """Tell whether the file *path* is as the index knows it."""
+        """Return whether the file *path* is as the index knows it."""
         row = self._db.execute("SELECT stamp FROM records WHERE path = ?", (path,)).fetchone()
         return bool(row) and row[0] == stamp_of_file(self.root, path)
 

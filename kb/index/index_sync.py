@@ -44,7 +44,7 @@ class Looking(NamedTuple):
     compared: Comparing | None
 
     def still_holds(self, kb: Workspace) -> bool:
-        """Tell whether neither git's index nor the index of the records has changed since it began."""
+        """Return whether neither git's index nor the index of the records has changed since it began."""
         return (self.stamp, self.notes) == (_stamp(kb), _notes(kb)) and (not self.tip or self.tip == _tip(kb))
 
     def given_up(self) -> None:
@@ -83,7 +83,7 @@ def look(kb: Workspace) -> Looking:
 
 
 def looked_lately(kb: Workspace) -> bool:
-    """Tell whether a search may do without a look at every file of a large knowledge base."""
+    """Return whether a search may do without a look at every file of a large knowledge base."""
     return 0 <= kb.now() - float(kb.index.note("looked") or "-inf") < _LATELY and is_settled(kb)
 
 
@@ -229,7 +229,7 @@ def watch(kb: Workspace, paths: Iterable[str]) -> None:
 
 
 def is_settled(kb: Workspace, base: str = "") -> bool:
-    """Tell whether git's index is as it was when the index of the records was last brought up to the checkout.
+    """Return whether git's index is as it was when the index of the records was last brought up to the checkout.
 
     *base*: and that this was the commit which was checked out.
     """
@@ -246,7 +246,7 @@ def settle(kb: Workspace, tip: str, stamp: str) -> None:
 
 
 def knows(kb: Workspace, tip: str) -> bool:
-    """Tell whether the index has seen the files as the commit *tip* has them.
+    """Return whether the index has seen the files as the commit *tip* has them.
 
     It has not where somebody else has committed, and where a writer died, or could not write the index, after its
     commit was published: then what it wrote in place would go unseen by a quick look, and be written again.

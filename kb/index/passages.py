@@ -85,7 +85,7 @@ class Passages:
         self._db.executemany("UPDATE passages SET waits = 0 WHERE digest = ?", [(number,) for number in digests])
 
     def agrees_with(self, file: str) -> bool:
-        """Tell whether what waits was reckoned against *file*, whatever tells one file of vectors from another."""
+        """Return whether what waits was reckoned against *file*, whatever tells one file of vectors from another."""
         row = self._db.execute("SELECT value FROM notes WHERE key = ?", (_NOTE,)).fetchone()
         return bool(row) and row[0] == file
 

@@ -105,7 +105,7 @@ class Collisions:
             self._give_way(key, path, uid, str(values.get("title") or ""))
 
     def _is_taken(self, key: Key, uid: str, data: bytes) -> bool:
-        """Tell whether *key* names another record on the other line, or a published one elsewhere."""
+        """Return whether *key* names another record on the other line, or a published one elsewhere."""
         path = self._by_key.get(key)
         if path is None:
             return bool(uid) and self._elsewhere.get(key, uid) != uid

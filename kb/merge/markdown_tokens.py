@@ -32,12 +32,12 @@ def tokens(text: str, *, structured: bool = True) -> list[str]:
 
 
 def is_item(token: str) -> bool:
-    """Tell whether *token* is an item of a list."""
+    """Return whether *token* is an item of a list."""
     return _ITEM.match(token) is not None
 
 
 def is_loose_item(token: str) -> bool:
-    """Tell whether *token* is an item of a list without numbers, so that others may stand before and behind it."""
+    """Return whether *token* is an item of a list without numbers, so that others may stand before and behind it."""
     match = _ITEM.match(token)
     return match is not None and not match.group(2)[0].isdigit()
 
@@ -69,12 +69,12 @@ def day(token: str) -> str:
 
 
 def is_code(token: str) -> bool:
-    """Tell whether *token* is a block of fenced code."""
+    """Return whether *token* is a block of fenced code."""
     return _FENCE.match(token) is not None and len(lines(token)) > 1
 
 
 def is_table(token: str) -> bool:
-    """Tell whether *token* is a table."""
+    """Return whether *token* is a table."""
     rows = lines(token)
     return len(rows) > 1 and _begins_table(rows, 0)
 

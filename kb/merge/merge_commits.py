@@ -65,7 +65,7 @@ def joined(
 
 
 def is_content(kb: Workspace, name: str) -> bool:
-    """Tell whether the file *name*, from the top of the repository, is one that kb writes and merges itself."""
+    """Return whether the file *name*, from the top of the repository, is one that kb writes and merges itself."""
     return name.startswith(kb.repository.full(f"{CONTENT}/"))
 
 

@@ -91,7 +91,7 @@ def _status(base: Any, ours: Any, theirs: Any) -> Field:
 
 
 def _leads(before: Any, after: Any) -> bool:
-    """Tell whether the table lets a record go on from *before* to *after*; going back is a person undoing a step."""
+    """Return whether the table lets a record go on from *before* to *after*; going back is a person undoing a step."""
     if before not in _LIFE or after not in _LIFE:
         return False
     return before == after or (after in TRANSITIONS[before] and _LIFE.index(before) < _LIFE.index(after))

@@ -79,7 +79,7 @@ def runs(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], *, apa
 
 
 def _meets(hunk: _Hunk, start: int, end: int, *, apart: bool) -> bool:
-    """Tell whether *hunk* belongs to the run from *start* to *end*."""
+    """Return whether *hunk* belongs to the run from *start* to *end*."""
     if hunk.start < end:
         return True
     return hunk.start == end and (not apart or start == end == hunk.end)
@@ -196,7 +196,7 @@ def with_common_ends(run: Run) -> tuple[list[str], Run, list[str]]:
 
 
 def says_twice(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Tell whether something stands in *found* more often than on either side."""
+    """Return whether something stands in *found* more often than on either side."""
     counts = Counter(item.strip() for item in found)
     return any(
         item and count > 1 and count > max(sum(other.strip() == item for other in side) for side in (ours, theirs))

@@ -135,7 +135,7 @@ def _readable(heads: Sequence[str]) -> str:
 
 
 def _holds(parts: _Parts, ledger: Ledger, path: str) -> bool:
-    """Tell whether a merge is a record, or, with conflicts, the parts of one whose markers nothing hides."""
+    """Return whether a merge is a record, or, with conflicts, the parts of one whose markers nothing hides."""
     text = _written(parts)
     try:
         if not ledger.conflicts:
@@ -212,7 +212,7 @@ def _merge(base: _Parts | None, ours: _Parts, theirs: _Parts, ledger: Ledger, *,
 
 
 def _are_two_records(base: _Parts | None, ours: _Parts, theirs: _Parts, ledger: Ledger) -> bool:
-    """Tell whether two records of different origin stand under one name."""
+    """Return whether two records of different origin stand under one name."""
     mine, other = (_values(side.front) for side in (ours, theirs))
     one, two = (str(values.get("uid") or "") for values in (mine, other))
     if not (one and two):

@@ -86,7 +86,7 @@ def named(place: Place) -> Message:
 
 
 def is_settled(base: object, ours: object, theirs: object) -> bool:
-    """Tell whether at most one side changed the *base*, or both alike."""
+    """Return whether at most one side changed the *base*, or both alike."""
     return ours == theirs or base in (ours, theirs)
 
 

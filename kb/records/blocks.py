@@ -71,7 +71,7 @@ def blocks(text: str, path: str = "") -> Blocks:
 
 
 def has_markers(text: str) -> bool:
-    """Tell whether *text* has any block marker outside code."""
+    """Return whether *text* has any block marker outside code."""
     start = body_start(text)
     return "_BLOCK_" in text and bool(_markers(text, start, fenced(text[start:])))
 

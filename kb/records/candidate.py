@@ -274,7 +274,7 @@ def _misfits_inside(value: Mapping[str, Any], schema: Mapping[str, Any], place: 
 
 
 def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
-    """Tell whether *value* itself, without what is in it, has the type and range *schema* asks for."""
+    """Return whether *value* itself, without what is in it, has the type and range *schema* asks for."""
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]

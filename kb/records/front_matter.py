@@ -212,7 +212,7 @@ def edit_front(text: str, changes: Mapping[str, object], path: str = "") -> str:
 
 
 def _begins_a_row(row: str, entry: Entry) -> bool:
-    """Tell whether *row* has nothing before the key of *entry*, and its colon right behind it."""
+    """Return whether *row* has nothing before the key of *entry*, and its colon right behind it."""
     return not row[: entry.column].strip(" ") and row[entry.key_end :].lstrip(" \t").startswith(":")
 
 
@@ -251,7 +251,7 @@ def _edit(rows: list[str], entries: Mapping[str, Entry], key: str, value: object
 
 
 def _holds(source: str, values: Mapping[str, Any]) -> bool:
-    """Tell whether *source* still has *values*."""
+    """Return whether *source* still has *values*."""
     entries = _load(source, "").entries
     return all(key in entries and repr(entries[key].value) == repr(value) for key, value in values.items())
 

@@ -206,7 +206,7 @@ _LATIN = regex("[A-Za-z]")
 
 
 def _is_mixed(word: str) -> bool:
-    """Tell whether *word* is Latin to the eye alone: "pаypal" with a Cyrillic а, but neither "PRы" nor "NFκB"."""
+    """Return whether *word* is Latin to the eye alone: "pаypal" with a Cyrillic а, but neither "PRы" nor "NFκB"."""
     places = [place for place, letter in enumerate(word) if _FOREIGN.match(letter)]
     return bool(places) and all(word[n] in _ALIKE for n in places) and bool(_LATIN.search(word, places[0]))
 
@@ -303,7 +303,7 @@ def _found(kind: str, problem: Message, place: int, words: str) -> _Found:
 
 
 def _is_told_of(shown: str, match: re.Match[str], in_code: bool) -> bool:
-    """Tell whether the order is only quoted, or told of, by somebody who writes about such orders."""
+    """Return whether the order is only quoted, or told of, by somebody who writes about such orders."""
     start, end = match.span()
     near = shown[max(0, start - _BEFORE) : start]
     before = near[near.rfind("\n") + 1 :]
@@ -315,7 +315,7 @@ def _is_told_of(shown: str, match: re.Match[str], in_code: bool) -> bool:
 
 
 def _is_quoted(before: str) -> bool:
-    """Tell whether a quotation is open behind *before*, the beginning of a line; cells of a table count as quotes."""
+    """Return whether a quotation is open behind *before*, the beginning of a line; cells of a table count as quotes."""
     if before.count('"') % 2 or before.count("`") % 2 or before.lstrip().startswith("|"):
         return True
     return any(before.rfind(opening) > before.rfind(closing) for opening, closing in _OPENING.items())
@@ -328,7 +328,7 @@ class _Code(NamedTuple):
     ends: list[int]
 
     def holds(self, place: int) -> bool:
-        """Tell whether *place* is in code."""
+        """Return whether *place* is in code."""
         before = bisect_right(self.starts, place)
         return before > 0 and place < self.ends[before - 1]
 

@@ -52,7 +52,7 @@ _MARKS = (
 
 
 def concludes(text: str) -> bool:
-    """Tell whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
+    """Return whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
     if text.isascii() and text.replace("\n", " ").isprintable():
         plain = text.translate(_DECORATION)  # nothing can hide in it
     else:

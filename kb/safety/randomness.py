@@ -63,27 +63,27 @@ def entropy(value: str) -> float:
 
 
 def is_issued(value: str) -> bool:
-    """Tell whether *value* begins as the tokens of a service do."""
+    """Return whether *value* begins as the tokens of a service do."""
     return value[:1].isalpha() and value.lower().startswith(_ISSUED)
 
 
 def is_mixed(value: str) -> bool:
-    """Tell whether *value* has both digits and letters."""
+    """Return whether *value* has both digits and letters."""
     return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether *value* stands where somebody is to put in their own."""
+    """Return whether *value* stands where somebody is to put in their own."""
     return bool(_FRAME.search(value)) or (bool(_MODEL.search(value)) and not is_jumbled(value, 3.0))
 
 
 def is_used(value: str) -> bool:
-    """Tell whether *value* can be in use: it is no placeholder and not one character again and again."""
+    """Return whether *value* can be in use: it is no placeholder and not one character again and again."""
     return not is_placeholder(value) and len(set(value)) > 2
 
 
 def is_jumbled(value: str, longest: float = 3.4) -> bool:
-    """Tell whether *value* looks drawn by lot: sixteen letters and digits or more that change their sort often.
+    """Return whether *value* looks drawn by lot: sixteen letters and digits or more that change their sort often.
 
     Pieces of one sort, "A" or "Ab" or "12", are two characters long in base-62 text and four or more in names.
     """
@@ -99,7 +99,7 @@ def is_jumbled(value: str, longest: float = 3.4) -> bool:
 
 
 def is_passphrase(value: str) -> bool:
-    """Tell whether *value* is a handful of words that make no sentence."""
+    """Return whether *value* is a handful of words that make no sentence."""
     words = re.split(r"[ -]", value)
     if not 3 <= len(words) <= 24 or not all(re.fullmatch(r"[A-Za-z]{2,14}", word) for word in words):
         return False
@@ -107,5 +107,5 @@ def is_passphrase(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """Tell whether *value* consists of words and small numbers, or is a technical term."""
+    """Return whether *value* consists of words and small numbers, or is a technical term."""
     return any(form.fullmatch(value) for form in (_NAME, _TERM))

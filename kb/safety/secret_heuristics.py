@@ -321,7 +321,7 @@ def random(match: re.Match[str], group: int) -> bool:
 
 
 def _wrapped(match: re.Match[str]) -> bool:
-    """Tell whether the match is one whole line of wrapped base64: a certificate, a public key, an image."""
+    """Return whether the match is one whole line of wrapped base64: a certificate, a public key, an image."""
     text, start, end = match.string, match.start(), match.end()
     before, behind = text[max(0, start - 90) : start], text[end : end + 90]
     if end - start not in (64, 72, 76) or before.rpartition("\n")[2].strip() or behind[:1] not in ("", "\n", "\r"):
@@ -331,13 +331,13 @@ def _wrapped(match: re.Match[str]) -> bool:
 
 
 def _opens(match: re.Match[str]) -> bool:
-    """Tell whether the word before "key" lets a key be secret: a primary key or a cache key is none."""
+    """Return whether the word before "key" lets a key be secret: a primary key or a cache key is none."""
     before = match.string[max(0, match.start() - 16) : match.start()]
     return not _HARMLESS_KEY.search(before)
 
 
 def _literal(match: re.Match[str], group: int) -> bool:
-    """Tell whether an assigned value stands for itself: not for a placeholder, a name, code, a path or an amount."""
+    """Return whether an assigned value stands for itself: not for a placeholder, a name, code, a path or an amount."""
     value = match[group]
     if not is_used(value) or is_name(value) or _KEYWORD.search(value) or _PATH.fullmatch(value):
         return False
@@ -350,5 +350,5 @@ def _literal(match: re.Match[str], group: int) -> bool:
 
 
 def _shouted(match: re.Match[str]) -> bool:
-    """Tell whether the assignment has the form of an environment: SOME_PASSWORD=value, without a space."""
+    """Return whether the assignment has the form of an environment: SOME_PASSWORD=value, without a space."""
     return re.fullmatch(r"[A-Z_]+=", match[0]) is not None

@@ -111,7 +111,7 @@ _ENDING = regex(r"(?<![\s?？!！。.~～吗呢吧呀啊嘛])[\s?？!！。.~～
 
 
 def is_about_the_asker(line: str) -> bool:
-    """Tell whether *line*, as a whole, asks about the person who asks (ZCLAW-13)."""
+    """Return whether *line*, as a whole, asks about the person who asks (ZCLAW-13)."""
     bare = _ENDING.sub("", _POLITE.sub("", line.casefold().replace("’", "'")))
     if not _ASKER.search(bare):
         return False
@@ -166,7 +166,7 @@ _KNOWLEDGE = regex(
 
 
 def _is_code(line: str) -> bool:
-    """Tell whether *line* names something in code, or speaks of code as such."""
+    """Return whether *line* names something in code, or speaks of code as such."""
     names = [run for run, unspaced in runs(line) if not unspaced and is_identifier(run) and not run[0].isdigit()]
     humps = any("_" in name.strip("_") or _HUMPED.search(name) for name in names)
     return bool(humps or _PATH.search(line) or _NAME.search(line) or _CODE.search(line))

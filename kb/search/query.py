@@ -212,7 +212,7 @@ def _trimmed(piece: str) -> str:
 
 
 def is_identifier(word: str) -> bool:
-    """Tell whether *word*, as it is written, looks like a name of a thing in code: digits in it, humps, underscores."""
+    """Return whether *word*, as it is written, looks like a name of a thing in code: digits in it, humps, underscores."""
     return len(word) > 2 and not word.isdigit() and (len(word_terms(word)) > 1 or any(c.isdigit() for c in word))
 
 

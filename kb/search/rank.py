@@ -229,7 +229,7 @@ def _terms_of(text: str) -> str:
 
 
 def _has_word(word_stem: str, text: str) -> bool:
-    """Tell whether a spaced word with the stem *word_stem* stands in the folded *text*."""
+    """Return whether a spaced word with the stem *word_stem* stands in the folded *text*."""
     at = text.find(word_stem)
     while at >= 0:
         end = at + len(word_stem)
@@ -298,7 +298,7 @@ def _enough_of_title(record: Record, about: Asked) -> float:
 
 
 def _is_the_subject(record: Record, about: Asked, rarity: Mapping[str, float]) -> bool:
-    """Tell whether all that was asked about, however little, stands in the title and is rare."""
+    """Return whether all that was asked about, however little, stands in the title and is rare."""
     terms = [rarity.get(term, 0.0) for term, _ in about.words.values()]
     terms += [_rarest(piece, rarity) for piece in about.pieces]
     return bool(terms) and min(terms) >= RARE and _title_share(record, about) == 1.0

@@ -52,7 +52,7 @@ def others(query: str, groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _stands_in(word: str, line: str) -> bool:
-    """Tell whether *word* stands in *line*: a spaced one as a word or the beginning of one of its forms."""
+    """Return whether *word* stands in *line*: a spaced one as a word or the beginning of one of its forms."""
     at = line.find(word)
     while at >= 0:
         end = at + len(word)
@@ -65,7 +65,7 @@ def _stands_in(word: str, line: str) -> bool:
 
 
 def _is_form(rest: str) -> bool:
-    """Tell whether what follows a word is the ending of its plural."""
+    """Return whether what follows a word is the ending of its plural."""
     return any(rest.startswith(end) and not _is_letter(rest[len(end) : len(end) + 1] or " ") for end in ("s", "es"))
 
 

@@ -167,7 +167,7 @@ def candidates_kept(value: object) -> list[Candidate]:
 
 
 def said_before(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
-    """Tell whether *earlier* has the same thing said in the same words."""
+    """Return whether *earlier* has the same thing said in the same words."""
     key = (candidate.kind, normalise(candidate.title), normalise(candidate.decision))
     return any(key == (one.kind, normalise(one.title), normalise(one.decision)) for one in earlier)
 

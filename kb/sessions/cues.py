@@ -190,7 +190,7 @@ def reasoned(sentence: str) -> Reasoned:
 
 
 def is_idle(sentence: str) -> bool:
-    """Tell whether *sentence* asks, plans, supposes or speaks of what will soon be over: nothing to keep."""
+    """Return whether *sentence* asks, plans, supposes or speaks of what will soon be over: nothing to keep."""
     masked = without_code(sentence)
     main = without_code(reasoned(sentence).main)
     return bool(
@@ -199,37 +199,37 @@ def is_idle(sentence: str) -> bool:
 
 
 def is_question(sentence: str) -> bool:
-    """Tell whether *sentence* asks."""
+    """Return whether *sentence* asks."""
     return bool(_QUESTION.search(without_code(sentence)))
 
 
 def states_a_choice(main: str) -> bool:
-    """Tell whether *main* says that something was chosen."""
+    """Return whether *main* says that something was chosen."""
     masked = without_code(main)
     patterns = (_CHOICE_EN, _CHOICE_PASSIVE, _CHOICE_CONTRAST, _CHOICE_ZH)
     return any(pattern.search(masked) for pattern in patterns)
 
 
 def states_a_team_choice(main: str) -> bool:
-    """Tell whether *main* says that "we" decided: from a person that counts even without a reason."""
+    """Return whether *main* says that "we" decided: from a person that counts even without a reason."""
     masked = without_code(main)
     return bool(_TEAM_DECIDED.search(masked) or _TEAM_DECIDED_ZH.search(masked))
 
 
 def states_a_rule(main: str) -> bool:
-    """Tell whether *main* says what must or must not be, other than for the speaker."""
+    """Return whether *main* says what must or must not be, other than for the speaker."""
     masked = without_code(main)
     return bool((_RULE_EN.search(masked) or _RULE_ZH.search(masked)) and not _FIRST_PERSON.search(masked))
 
 
 def is_general(main: str) -> bool:
-    """Tell whether *main* speaks of all cases rather than of the one at hand, and without an end."""
+    """Return whether *main* speaks of all cases rather than of the one at hand, and without an end."""
     masked = without_code(main)
     return bool(_GENERAL.search(masked)) and not _NO_ORDER.search(masked)
 
 
 def states_a_wish(sentence: str, why: str) -> bool:
-    """Tell whether *sentence*, said by a person, is a lasting wish; a mere "don't …" is one only with a reason."""
+    """Return whether *sentence*, said by a person, is a lasting wish; a mere "don't …" is one only with a reason."""
     masked = without_code(sentence)
     if _NO_ORDER.search(masked):
         return False
@@ -237,7 +237,7 @@ def states_a_wish(sentence: str, why: str) -> bool:
 
 
 def states_a_solution(sentence: str) -> bool:
-    """Tell whether *sentence* reports a problem solved by one means instead of another."""
+    """Return whether *sentence* reports a problem solved by one means instead of another."""
     return bool(_SOLVED.search(without_code(sentence)))
 
 

@@ -90,7 +90,7 @@ def _searches(session: History, guards: Guards) -> Iterator[Proposal]:
 
 
 def _names(output: str, path: str) -> bool:
-    """Tell whether *output* names *path*, whole or by its end from the third folder on."""
+    """Return whether *output* names *path*, whole or by its end from the third folder on."""
     parts = path.split("/")
     return path in output or (len(parts) > 2 and "/".join(parts[-3:]) in output)
 

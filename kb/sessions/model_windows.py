@@ -73,5 +73,5 @@ def _plain(model: str) -> str:
 
 
 def _fits(model: str, pattern: str) -> bool:
-    """Tell whether *pattern* names *model*; brackets stand for themselves, as they do in the names of models."""
+    """Return whether *pattern* names *model*; brackets stand for themselves, as they do in the names of models."""
     return fnmatch.fnmatchcase(model, pattern.replace("[", "[[]"))

@@ -88,11 +88,11 @@ class Guards:
         return self.turns - (prompt if self._by_prompt else step)
 
     def is_recent(self, age: int, kind: str = OUTPUTS) -> bool:
-        """Tell whether a turn of this *age* is among the last, which are not touched."""
+        """Return whether a turn of this *age* is among the last, which are not touched."""
         return kind in self._settings.applies_to and age < self._settings.turn_protection
 
     def named(self, path: str) -> bool:
-        """Tell whether the file *path* is protected by its name."""
+        """Return whether the file *path* is protected by its name."""
         name = path.replace("\\", "/")
         return bool(name) and any(
             fnmatch.fnmatchcase(name.rpartition("/")[2], one) or fnmatch.fnmatchcase(name, one)
@@ -116,7 +116,7 @@ class Guards:
         return "\n".join(rows[at] for at in sorted(kept) if rows[at] not in elsewhere)
 
     def allows(self, call: Call, size: int) -> bool:
-        """Tell whether *call* may be touched; note what protects it where not."""
+        """Return whether *call* may be touched; note what protects it where not."""
         by = TURNS if self.is_recent(self.age(call)) else PATTERNS if self.named(call.path) else ""
         if by:
             self.kept.append(Kept(by, told(call), call.step, size))
@@ -219,7 +219,7 @@ def overwritten(history: History, settings: Dcp, guards: Guards) -> Iterator[Cut
 
 
 def _is_whole(call: Call) -> bool:
-    """Tell whether a read returned the whole file."""
+    """Return whether a read returned the whole file."""
     if call.input.get("offset") not in (None, 0, 1) or call.input.get("limit") is not None or call.is_pruned:
         return call.is_pruned and not {"offset", "limit"} & call.input.keys()
     return len(_NUMBERED.findall(call.output)) < _WHOLE_READ

@@ -32,7 +32,7 @@ def read_transcript(path: str, last: int = 0) -> bytes:
 
 
 def has_words(path: str) -> bool:
-    """Tell whether a transcript is there to be read: a plain file that is not empty."""
+    """Return whether a transcript is there to be read: a plain file that is not empty."""
     try:
         about = os.stat(path)
     except (OSError, ValueError):

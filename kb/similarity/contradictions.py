@@ -91,7 +91,7 @@ def _rule(candidate: Candidate, record: Record) -> bool:
 
 
 def _is_settled(candidate: Candidate, record: Record) -> bool:
-    """Tell whether one of the two already says how they stand to each other."""
+    """Return whether one of the two already says how they stand to each other."""
     names = {record.id, f"[{record.id}]", record.uid, record.scope.removeprefix("project/") + ":" + record.id} - {""}
     named = {*candidate.supersedes, *candidate.amends, *candidate.coexists_with, candidate.updates}
     return bool(names & named) or bool(candidate.updates and candidate.updates in record.coexists_with)
@@ -105,7 +105,7 @@ def _statements(title: str, decision: str) -> Iterator[Statement]:
 
 
 def _speak_of_the_same(one: Statement, other: Statement) -> bool:
-    """Tell whether the titles share as many terms as the shorter has besides one: what is compared further."""
+    """Return whether the titles share as many terms as the shorter has besides one: what is compared further."""
     shared = set(one.terms) & set(other.terms)
     return len(shared) >= max(1, min(len(one.terms), len(other.terms)) - 1)
 
@@ -180,7 +180,7 @@ def _flip(old: Statement, new: Statement, record_id: str, shares_paths: bool, sa
 
 
 def _leaves_nothing(one: Statement, other: Statement) -> bool:
-    """Tell whether the denial says no more than what it denies; one that says more is about a part of it."""
+    """Return whether the denial says no more than what it denies; one that says more is about a part of it."""
     denial, denied = (one, other) if one.duty in ("must not", "need not") else (other, one)
     if "except" in denial.marks | denied.marks or not set(_amounts(denial)) <= set(_amounts(denied)):
         return False
@@ -188,7 +188,7 @@ def _leaves_nothing(one: Statement, other: Statement) -> bool:
 
 
 def _same_subject(old: Statement, new: Statement, shares_paths: bool) -> bool:
-    """Tell whether both speak of the same things in the same roles; shared paths excuse one word more on one side."""
+    """Return whether both speak of the same things in the same roles; shared paths excuse one word more on one side."""
     mine, theirs = set(new.terms), set(old.terms)
     if not mine or ("except" in old.marks) != ("except" in new.marks):
         return False
@@ -242,7 +242,7 @@ def _other_choice(old: Statement, new: Statement, record_id: str, shares_paths: 
 
 
 def _exchanged(old: Statement, new: Statement) -> bool:
-    """Tell whether both are the same but for one word against its rival or its opposite."""
+    """Return whether both are the same but for one word against its rival or its opposite."""
     gone, come = [t for t in old.terms if t not in new.terms], [t for t in new.terms if t not in old.terms]
     if len(gone) != 1 or len(come) != 1 or old.duty != "must" or new.duty != "must" or _amounts(old) != _amounts(new):
         return False
@@ -263,7 +263,7 @@ def _are_opposite(one: str, other: str) -> bool:
 
 
 def _turned_down(chosen: Choice, other: Choice) -> bool:
-    """Tell whether *other* turns down for the same role, or for every role, what is *chosen*."""
+    """Return whether *other* turns down for the same role, or for every role, what is *chosen*."""
     picked = chosen.picked & other.rejected
     return bool(picked) and (not other.role or _same_role(chosen, other))
 
@@ -282,7 +282,7 @@ def _weight(role: frozenset[str], names: frozenset[str]) -> frozenset[str]:
 
 
 def _excludes(old: Choice, new: Choice, shares_paths: bool) -> bool:
-    """Tell whether two picks for one role leave no room for each other.
+    """Return whether two picks for one role leave no room for each other.
 
     Shared paths let one role say more than the other ("orders", "orders storage"); where each names what the other does
     not ("invoices storage", "sessions storage"), one file may well hold both.
@@ -298,7 +298,7 @@ def _excludes(old: Choice, new: Choice, shares_paths: bool) -> bool:
 
 
 def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether no thing of *one* is, or is a closer description of, a thing of *other*."""
+    """Return whether no thing of *one* is, or is a closer description of, a thing of *other*."""
     if not one or not other:
         return False
     return not any(set(a.split()) <= set(b.split()) or set(b.split()) <= set(a.split()) for a in one for b in other)
@@ -308,7 +308,7 @@ def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _paths_meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Tell whether both name the same path, or one a folder (not the top one) that holds the other's."""
+    """Return whether both name the same path, or one a folder (not the top one) that holds the other's."""
     mine, theirs = {_bare(path) for path in one} - {""}, {_bare(path) for path in other} - {""}
     if mine & theirs:
         return True

@@ -171,7 +171,7 @@ def _likeness(candidate: Candidate, record: Record) -> float:
 
 
 def _agree(candidate: Candidate, record: Record) -> bool:
-    """Tell whether all but the titles' likeness speaks for one record."""
+    """Return whether all but the titles' likeness speaks for one record."""
     return (
         _may_merge(candidate, record)
         and titles_agree(candidate.title, record.title)
@@ -181,7 +181,7 @@ def _agree(candidate: Candidate, record: Record) -> bool:
 
 
 def _may_merge(candidate: Candidate, record: Record) -> bool:
-    """Tell whether *record* is live, of one scope with the candidate, not named by it, and of its kind or its words."""
+    """Return whether *record* is live, of one scope with the candidate, not named by it, and of its kind or its words."""
     return (
         record.status in LIVE
         and (record.kind == candidate.kind or _says_it_word_for_word(candidate, record))
@@ -199,7 +199,7 @@ def _says_it_word_for_word(candidate: Candidate, record: Record) -> bool:
 
 
 def titles_agree(one: str, other: str) -> bool:
-    """Tell whether two like titles mean the same thing.
+    """Return whether two like titles mean the same thing.
 
     They do not where numbers, duty, place or condition differ, where each names something the other does not ("cache
     user sessions", "cache user profiles"), or where one is about a part of the other ("… in the client").
@@ -228,7 +228,7 @@ def _unmatched(one: Statement, other: Statement) -> list[str]:
 
 
 def _same_word(one: str, other: str) -> bool:
-    """Tell whether two stems are writings of one word; digits never are."""
+    """Return whether two stems are writings of one word; digits never are."""
     short, long = sorted((one, other), key=len)
     alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
     return alike and not _DIGIT.search(one + other)
@@ -238,7 +238,7 @@ def _same_word(one: str, other: str) -> bool:
 
 
 def bodies_agree(candidate: Candidate, record: Record) -> bool:
-    """Tell whether the two decisions speak of the same.
+    """Return whether the two decisions speak of the same.
 
     A side without a decision agrees. Else, of the weighty terms of either decision, BODY_AGREEMENT must stand in title,
     decision or reason of the other side: one may say more than the other. Under titles that say the same, up to

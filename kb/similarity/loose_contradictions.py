@@ -86,12 +86,12 @@ def _point(mine: Clause, theirs: Clause, new: Gist, old: Gist) -> tuple[str, fro
 
 
 def _is_reserved(only: Sequence[Unit], clause: Clause) -> bool:
-    """Tell whether one clause reserves for *only* these what another leaves to any."""
+    """Return whether one clause reserves for *only* these what another leaves to any."""
     return only[0].lead == "only" and (clause.is_open or clause.duty == "may")
 
 
 def _are_values(one: Sequence[Unit], other: Sequence[Unit], new: Gist, old: Gist) -> bool:
-    """Tell whether what two clauses put into one place is the heart of both records and says how or where."""
+    """Return whether what two clauses put into one place is the heart of both records and says how or where."""
     if one[0].lead != other[0].lead or one[0].lead not in ("in", "by"):
         return False
     return any(unit.text in new.kept for unit in one) and any(unit.text in old.kept for unit in other)
@@ -103,7 +103,7 @@ def _places(clause: Clause, record: Gist) -> frozenset[str]:
 
 
 def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[int], new: Gist, old: Gist) -> bool:
-    """Tell whether one of two clauses denies all of what the other says; a denial of a part leaves the rest."""
+    """Return whether one of two clauses denies all of what the other says; a denial of a part leaves the rest."""
     if ("except" in mine.marks) != ("except" in theirs.marks) or "without" in mine.marks | theirs.marks:
         return False
     is_mine = mine.duty == "must not" or theirs.duty == "must"
@@ -120,7 +120,7 @@ def _denies(mine: Clause, theirs: Clause, left: Sequence[int], right: Sequence[i
 
 
 def _is_said(clause: Clause, record: Gist, shared: float) -> bool:
-    """Tell whether *record* obliges to the same as *clause* elsewhere."""
+    """Return whether *record* obliges to the same as *clause* elsewhere."""
     if not clause.is_explicit:
         return False
     return any(
@@ -135,7 +135,7 @@ def beside(one: Clause, other: Clause) -> float:
 
 
 def is_all(one: Clause, other: Clause, own: Sequence[int]) -> bool:
-    """Tell whether each word of *one* is its *own* or one of *other*."""
+    """Return whether each word of *one* is its *own* or one of *other*."""
     return len(own) + sum(unit.text in _texts(other) for unit in one.units) >= len(one.units)
 
 
@@ -155,7 +155,7 @@ def own_places(one: Clause, other: Clause, record: Gist) -> list[int]:
 
 
 def _is_value(unit: Unit) -> bool:
-    """Tell whether *unit* may be what is chosen: saying it of something else, or denying it, is not saying it."""
+    """Return whether *unit* may be what is chosen: saying it of something else, or denying it, is not saying it."""
     return unit.is_name or unit.text in RIVAL_ROWS or unit.text in OPPOSITE_OF or unit.text in CONTRARY_ROW
 
 
@@ -164,7 +164,7 @@ def _in_one_place(clause: Clause, places: Sequence[int]) -> bool:
 
 
 def _exclude(one: Sequence[Unit], other: Sequence[Unit], ends: bool) -> bool:
-    """Tell whether what two clauses put into one place, or at their *ends*, leaves no room for both."""
+    """Return whether what two clauses put into one place, or at their *ends*, leaves no room for both."""
     more = [any(not _is_value(unit) and not unit.is_number for unit in units) for units in (one, other)]
     if all(more) and not ends:
         return False
@@ -176,7 +176,7 @@ def _exclude(one: Sequence[Unit], other: Sequence[Unit], ends: bool) -> bool:
 
 
 def _is_led(unit: Unit) -> bool:
-    """Tell whether *unit* stands behind a word that leads a choice; behind "is" a word may be a verb."""
+    """Return whether *unit* stands behind a word that leads a choice; behind "is" a word may be a verb."""
     return bool(unit.lead) and (unit.lead != "is" or unit.is_name or unit.is_number)
 
 
@@ -185,7 +185,7 @@ def _are_rivals(one: str, other: str) -> bool:
 
 
 def are_opposite(one: str, other: str) -> bool:
-    """Tell whether two words exclude each other."""
+    """Return whether two words exclude each other."""
     if one != other and one in CONTRARY_ROW and CONTRARY_ROW[one] == CONTRARY_ROW.get(other):
         return True
     row, writing = OPPOSITE_OF.get(one, (-1, 0))

@@ -191,7 +191,7 @@ def _stated(sentence: str) -> Stated:
 
 
 def _says(old: Stated, new: Stated) -> bool:
-    """Tell whether a sentence that is there says all that a new one says."""
+    """Return whether a sentence that is there says all that a new one says."""
     if not new.terms or not new.is_whole or new.turns != old.turns or not new.numbers <= old.numbers:
         return False
     if new.terms == old.terms:

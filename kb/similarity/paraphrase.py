@@ -75,14 +75,14 @@ def _amounts(told: Gist) -> set[str]:
 
 
 def _are_turned(one: str, other: str) -> bool:
-    """Tell whether one title allows or demands and the other denies, or they hold in different places."""
+    """Return whether one title allows or demands and the other denies, or they hold in different places."""
     a, b = statement(one), statement(other)
     denies = {"must not", "need not"} & {a.duty, b.duty} and len({*a.terms} & {*b.terms}) > 1
     return (bool(denies) and a.duty != b.duty) or (a.places ^ b.places) - {"test"} != set()
 
 
 def _name_apart(one: Gist, other: Gist) -> bool:
-    """Tell whether each of two records names what the other does not, in its title or beside too few common names."""
+    """Return whether each of two records names what the other does not, in its title or beside too few common names."""
     mine, theirs = one.names - other.words, other.names - one.words
     if not mine or not theirs:
         return False
@@ -115,7 +115,7 @@ def _signs(new: Gist, old: Gist) -> int:
 
 
 def _keeps(one: Gist, other: Gist) -> bool:
-    """Tell whether *one* says in title and decision what *other* has no word of, nor all the characters."""
+    """Return whether *one* says in title and decision what *other* has no word of, nor all the characters."""
     return any(term.isascii() or not {*term} <= other.words for term in one.kept - other.terms.keys())
 
 
@@ -137,7 +137,7 @@ def _denied(record: Gist) -> frozenset[str]:
 
 
 def _are_twins(mine: Clause, theirs: Clause, new: Gist, old: Gist) -> bool:
-    """Tell whether two clauses are the same but for what stands in one place."""
+    """Return whether two clauses are the same but for what stands in one place."""
     left, right = own_places(mine, theirs, old), own_places(theirs, mine, new)
     if not (left and right and is_all(mine, theirs, left) and is_all(theirs, mine, right)):
         return False
@@ -145,7 +145,7 @@ def _are_twins(mine: Clause, theirs: Clause, new: Gist, old: Gist) -> bool:
 
 
 def _is_swapped(mine: Clause, theirs: Clause, new: Gist, old: Gist) -> bool:
-    """Tell whether between the same neighbours each clause has a word that the other's record has not."""
+    """Return whether between the same neighbours each clause has a word that the other's record has not."""
     if beside(mine, theirs) < SUBJECT:
         return False
     return bool(_gaps(mine, own_places(mine, theirs, old)) & _gaps(theirs, own_places(theirs, mine, new)))

@@ -20,7 +20,7 @@ _UNSPACED = regex("[^\x00-\u2e7f]+")
 
 
 def are_near(one: str, other: str) -> bool:
-    """Tell whether two texts may speak of the same."""
+    """Return whether two texts may speak of the same."""
     mine, theirs = _beginnings(one), _beginnings(other)
     return len(mine & theirs) >= NEAR * max(min(len(mine), len(theirs)), 1)
 

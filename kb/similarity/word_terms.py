@@ -66,7 +66,7 @@ def words(text: str, *, with_reason: bool = False) -> list[Word]:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether *text* asks and so states nothing."""
+    """Return whether *text* asks and so states nothing."""
     return _QUESTION.search(text) is not None
 
 

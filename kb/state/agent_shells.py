@@ -18,7 +18,7 @@ SHELLS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE
 
 
 def in_its_shell(environment: Mapping[str, str]) -> bool:
-    """Tell whether a command runs in the shell of an agent."""
+    """Return whether a command runs in the shell of an agent."""
     return any(environment.get(name) for name in SHELLS)
 
 

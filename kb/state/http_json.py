@@ -47,7 +47,7 @@ def post(url: str, request: Mapping[str, object], key: str, seconds: float) -> A
 
 
 def _is_here(url: str) -> bool:
-    """Tell whether *url* is on this machine; raise KbError for one that is neither here nor https."""
+    """Return whether *url* is on this machine; raise KbError for one that is neither here nor https."""
     try:
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname or ""

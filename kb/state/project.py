@@ -83,7 +83,7 @@ def _home(folder: str) -> tuple[str, str]:
 
 
 def _is_found_out(kb: Workspace, folder: str, scope: str) -> bool:
-    """Tell whether *scope* follows from the folder and not from what somebody has set."""
+    """Return whether *scope* follows from the folder and not from what somebody has set."""
     home, git_dir = _home(folder)
     own = home == kb.root or (git_dir and git_dir == kb.repository.common_dir)
     return not own and scope != GLOBAL and not kb.environment.get("KB_PROJECT")

@@ -221,6 +221,6 @@ def _taken(file: int) -> bool:
 
 
 def _is_plain(entry: os.DirEntry[str]) -> bool:
-    """Tell whether *entry* is a file or a folder, or gone meanwhile."""
+    """Return whether *entry* is a file or a folder, or gone meanwhile."""
     is_one = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
     return is_one or not os.path.lexists(entry.path)

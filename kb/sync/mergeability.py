@@ -56,7 +56,7 @@ def refuse_overtaken(kb: Workspace, review: Review) -> None:
 
 
 def _has_moved(kb: Workspace, review: Review, head: str) -> bool:
-    """Tell whether *review* cannot be merged any more without a person."""
+    """Return whether *review* cannot be merged any more without a person."""
     repository = kb.repository
     base = revisions.common(kb, head, review.tip)
     if not base:

@@ -102,7 +102,7 @@ class Tracked:
         return self._below(REJECTED), self._below(f"{self.folder}/rejected/")
 
     def has_ref(self, start: str) -> bool:
-        """Tell whether a ref begins with *start*."""
+        """Return whether a ref begins with *start*."""
         return any(ref.startswith(start) for ref in self._refs)
 
     def upstream(self) -> Upstream:
@@ -126,7 +126,7 @@ class Tracked:
         return self._below(f"{self.folder}/review/")
 
     def may_begin(self) -> bool:
-        """Tell whether the branch, which the remote has not, may be sent there unasked.
+        """Return whether the branch, which the remote has not, may be sent there unasked.
 
         Not where it was there once, nor beside others that the remote has unless it is configured so.
         """

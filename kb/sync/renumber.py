@@ -169,7 +169,7 @@ def _followed(text: str, path: str, twin: _Twin, known: set[Key]) -> str:
 
 
 def _is_meant(kb: Workspace, path: str, twin: _Twin, head: str) -> bool | None:
-    """Tell whether the old number in the file *path* means *twin*; None where history does not say.
+    """Return whether the old number in the file *path* means *twin*; None where history does not say.
 
     Whoever cited the number saw one of the records: the one that was there in the commit that wrote it.
     """
@@ -185,7 +185,7 @@ def _is_meant(kb: Workspace, path: str, twin: _Twin, head: str) -> bool | None:
 
 
 def _seen(places: Sequence[tuple[bool, bool]]) -> bool | None:
-    """Tell whether the first of several records was seen by who made a commit, and no other; None: it is not clear.
+    """Return whether the first of several records was seen by who made a commit, and no other; None: it is not clear.
 
     *places* tell of each whether it was there before and after. What a commit brings its author has seen: one that
     brings a number which is taken already was made from a branch where it was not.

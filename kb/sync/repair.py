@@ -179,7 +179,7 @@ class _Repair:
             self._files[path] = found.data
 
     def _may_be_mended(self, sides: tuple[bytes | None, bytes, bytes], then: bytes, now: bytes) -> bool:
-        """Tell whether a file is as lines were put together, or as nobody can mean it."""
+        """Return whether a file is as lines were put together, or as nobody can mean it."""
         if is_spoilt(now):
             return True
         base, ours, theirs = sides
@@ -213,7 +213,7 @@ class _Repair:
 
 
 def is_spoilt(data: bytes) -> bool:
-    """Tell whether a record file has conflict markers, or a section twice."""
+    """Return whether a record file has conflict markers, or a section twice."""
     try:
         record = record_file.read(data)
     except BadRecord:

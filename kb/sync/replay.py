@@ -40,7 +40,7 @@ class Line(NamedTuple):
         return found
 
     def is_kbs(self, kb: Workspace) -> bool:
-        """Tell whether kb wrote all of it, and nothing but ordinary files of the knowledge base."""
+        """Return whether kb wrote all of it, and nothing but ordinary files of the knowledge base."""
         inside = kb.repository.prefix
         return all(commit.operation and commit.parents for commit in self.commits) and all(
             one.is_plain and one.name.startswith(inside) for changes in self.changes for one in changes
@@ -84,7 +84,7 @@ def replay(
 
 
 def _brings_more(kb: Workspace, commit: Commit, tip: str) -> bool:
-    """Tell whether a merge brings commits that *tip* has not."""
+    """Return whether a merge brings commits that *tip* has not."""
     return any(not is_ancestor(kb.repository, parent, tip) for parent in commit.parents[1:])
 
 

@@ -200,7 +200,7 @@ class Sharing:
     # what was decided
 
     def _is_settled(self, tip: str) -> bool:
-        """Tell whether the remote's branch has all that *tip* says, or a person has rejected it."""
+        """Return whether the remote's branch has all that *tip* says, or a person has rejected it."""
         repository, upstream = self._kb.repository, self._tips.upstream
         if is_ancestor(repository, tip, upstream):
             return True

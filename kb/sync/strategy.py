@@ -83,7 +83,7 @@ def way(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -
 
 
 def _is_taken(kb: Workspace, ours: str, upstream: Upstream) -> bool:
-    """Tell whether what is new here has a number that stands on an open review of the remote."""
+    """Return whether what is new here has a number that stands on an open review of the remote."""
     if not upstream.taken or ours == upstream.tip:
         return False
     there = kb.repository.files(upstream.tip, CONTENT)
@@ -121,7 +121,7 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
 
 
 def _is_seen_elsewhere(kb: Workspace, line: Line) -> bool:
-    """Tell whether somebody else may have commits of *line*: a remote has them on another branch."""
+    """Return whether somebody else may have commits of *line*: a remote has them on another branch."""
     refs = kb.repository.git(
         "for-each-ref", "--format=%(refname)", "--contains", line.commits[0].oid, "refs/remotes", "refs/kb/remotes"
     )

@@ -67,7 +67,7 @@ def indented_code_lines(text: str) -> set[int]:
 
 
 def _may_be_nested(row: str) -> bool:
-    """Tell whether *row* may open or close a fence inside a list or a quote."""
+    """Return whether *row* may open or close a fence inside a list or a quote."""
     at = min((n for n in (row.find("```"), row.find("~~~")) if n >= 0), default=0)
     return at > 0 and row[:at] != " " and not row[:at].strip(_CONTAINERS)
 
@@ -111,7 +111,7 @@ def _nested(text: str, rows: list[str]) -> Code:
 
 
 def _closes(fence: Token, inside: list[str]) -> bool:
-    """Tell whether the last of the rows *inside* closes *fence*."""
+    """Return whether the last of the rows *inside* closes *fence*."""
     match = _FENCE.match(inside[-1]) if inside else None
     return bool(match and match.group(1).startswith(fence.markup) and not match.group(2).strip(" \t"))
 

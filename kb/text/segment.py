@@ -74,7 +74,7 @@ SEPARATOR = "xsepx"
 
 
 def has_cjk(text: str) -> bool:
-    """Tell whether *text* has a Chinese, Japanese or Korean character."""
+    """Return whether *text* has a Chinese, Japanese or Korean character."""
     return _CJK_CHARACTER.search(text) is not None
 
 

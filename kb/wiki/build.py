@@ -287,7 +287,7 @@ def _refuse_foreign(target: str, root: str) -> None:
 
 
 def has_own_config(kb: KnowledgeBase) -> bool:
-    """Tell whether the knowledge base brings a `mkdocs.yml`."""
+    """Return whether the knowledge base brings a `mkdocs.yml`."""
     return os.path.isfile(os.path.join(kb.root, OWN_CONFIG))
 
 

@@ -72,7 +72,7 @@ class KbFile(File):
     is_kept = False
 
     def is_modified(self) -> bool:
-        """Tell whether the page has to be made."""
+        """Return whether the page has to be made."""
         return not self.is_kept
 
 

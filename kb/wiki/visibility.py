@@ -18,11 +18,11 @@ class Hidden(NamedTuple):
     tags: frozenset[str]
 
     def has(self, scope: str, kind: str, tags: Iterable[str]) -> bool:
-        """Tell whether what holds in *scope*, is of *kind* and has *tags* is left out."""
+        """Return whether what holds in *scope*, is of *kind* and has *tags* is left out."""
         return scope in self.scopes or kind in self.kinds or not self.tags.isdisjoint(map(normalise, tags))
 
     def record(self, record: Record) -> bool:
-        """Tell whether *record* is left out."""
+        """Return whether *record* is left out."""
         return self.has(record.scope, record.kind, record.tags)
 
 
@@ -36,7 +36,7 @@ def hidden(words: Sequence[str]) -> Hidden:
 
 
 def speaks_of(text: str, records: Collection[Record]) -> bool:
-    """Tell whether *text* gives away one of *records*: its title, its file or its uid."""
+    """Return whether *text* gives away one of *records*: its title, its file or its uid."""
     said = normalise(text) if records else ""
     return any(
         normalise(one.title) in said or (one.path and one.path in text) or (one.uid and one.uid in text)

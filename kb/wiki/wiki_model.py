@@ -138,7 +138,7 @@ class Wiki(NamedTuple):
         return self.told.story.versions.get(record.path, ()) if self.told.story else ()
 
     def is_hidden(self, what: Reference, scope: str) -> bool:
-        """Tell whether *what*, said in *scope*, is left out of the wiki."""
+        """Return whether *what*, said in *scope*, is left out of the wiki."""
         there = GLOBAL if what.project == GLOBAL else f"project/{what.project}"
         return any((one, what.id) in self.hidden for one in ([there] if what.project else [scope, GLOBAL]))
 

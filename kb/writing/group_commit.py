@@ -89,7 +89,7 @@ class Waiting:
         return None
 
     def is_answered(self) -> bool:
-        """Tell whether somebody has written what was asked for; the first time, ask for it.
+        """Return whether somebody has written what was asked for; the first time, ask for it.
 
         Where the request cannot be laid down, on a full disk for one, the writer waits for the lock alone.
         """
@@ -101,7 +101,7 @@ class Waiting:
         return self.was_answered()
 
     def was_answered(self) -> bool:
-        """Tell whether somebody has written what was asked for, where it was asked for at all."""
+        """Return whether somebody has written what was asked for, where it was asked for at all."""
         return bool(self._path) and os.path.exists(self._path + _ANSWER)
 
     def is_written(self) -> bool:

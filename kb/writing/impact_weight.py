@@ -127,7 +127,7 @@ def _lower(text: str) -> str:
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Tell whether what stands around a word takes it back: "no security impact", "不影响性能", "与安全无关"."""
+    """Return whether what stands around a word takes it back: "no security impact", "不影响性能", "与安全无关"."""
     before, after = max(0, match.start() - 60), match.end()
     if _DENIED_BEFORE.search(text, before, match.start()) or _UNRELATED_AFTER.match(text, after):
         return True

@@ -99,7 +99,7 @@ def _stated(title: str, decision: str) -> str:
 
 
 def _says(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:
-    """Tell whether a clause of *text* matches *pattern* without a word of *unless* before it."""
+    """Return whether a clause of *text* matches *pattern* without a word of *unless* before it."""
     for clause in _CLAUSE.split(text):
         match = pattern.search(clause)
         if match and not unless.search(clause, 0, match.start()):

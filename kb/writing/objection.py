@@ -19,5 +19,5 @@ class Objection(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Tell whether the candidate is only held."""
+        """Return whether the candidate is only held."""
         return not self.refuses

@@ -96,7 +96,7 @@ def _from_the_checkout(kb: Workspace, changes: Changes, owed: Mapping[str, str])
 def finish_following(kb: Workspace) -> bool:
     """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
 
-    Tell whether there was any such file.
+    Return whether there was any such file.
     """
     worktree.release_abandoned(kb.repository)
     kb.state.sweep()

@@ -93,7 +93,7 @@ def objections(candidate: Candidate, config: Config) -> list[Objection]:
 
 
 def vague(title: str) -> bool:
-    """Tell whether *title* could stand over any record: it has no word but generic ones (RUYI "锚点命名")."""
+    """Return whether *title* could stand over any record: it has no word but generic ones (RUYI "锚点命名")."""
     return count(title) > 0 and not _subject(_plain(title))
 
 
@@ -254,7 +254,7 @@ def _plain(title: str) -> str:
 
 
 def _subject(title: str) -> bool:
-    """Tell whether a word of *title*, in lower case, is not generic: a spaced word or two unspaced characters."""
+    """Return whether a word of *title*, in lower case, is not generic: a spaced word or two unspaced characters."""
     for run, unspaced in runs(title):
         if not unspaced and run not in _GENERIC_WORDS and not run.isdigit():
             return True

@@ -34,7 +34,7 @@ _EXIT = regex(r"\A(?:Exit code:|Process exited with code) *([1-9]\d*)")
 
 
 def is_one(record: Mapping[str, Any]) -> bool:
-    """Tell whether *record* is a line of a rollout."""
+    """Return whether *record* is a line of a rollout."""
     return isinstance(record.get("payload"), dict) and "message" not in record
 
 

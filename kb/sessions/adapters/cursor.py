@@ -15,7 +15,7 @@ _START, _END = "<user_query>", "</user_query>"
 
 
 def is_one(record: Mapping[str, Any]) -> bool:
-    """Tell whether *record* is a line of such a session."""
+    """Return whether *record* is a line of such a session."""
     if record.get("type") == "turn_ended":
         return "message" not in record
     return "role" in record and isinstance(record.get("message"), dict) and "type" not in record

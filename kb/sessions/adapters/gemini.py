@@ -16,7 +16,7 @@ _SILENT = frozenset({"info", "error", "warning"})
 
 
 def is_one(record: Mapping[str, Any]) -> bool:
-    """Tell whether *record* is a message, or what is said about the session or takes something back."""
+    """Return whether *record* is a message, or what is said about the session or takes something back."""
     if "projectHash" in record or isinstance(record.get("$set"), dict) or "$rewindTo" in record:
         return True
     return record.get("type") in ("user", "gemini", *_SILENT) and "content" in record and "message" not in record

@@ -17,7 +17,7 @@ _SILENT = frozenset({
 
 
 def is_one(record: Mapping[str, Any]) -> bool:
-    """Tell whether *record* is such a message."""
+    """Return whether *record* is such a message."""
     return isinstance(record.get("info"), dict) and isinstance(record.get("parts"), list)
 
 
