@@ -83,7 +83,7 @@ class Team:
             for meta, path in (row.split("\t", 1) for row in rows):
                 stages.setdefault(path, {})[meta.split()[2]] = meta.split()[1]
             for path, found in stages.items():
-                (clone / path).write_bytes(_of_both(clone, found))
+                (clone / path).write_bytes(_of_both(clone, path, found))
             self._git(clone, "add", "--", *stages)
             self._git(clone, "commit", "-q", "--no-edit")
         self._kb(clone, "kb", "renumber")
@@ -175,21 +175,21 @@ class Team:
                 yield from (f"check: {found}" for found in kb.check() if found.severity == "error")
 
 
-def _of_both(clone: Path, stages: Mapping[str, str]) -> bytes:
-    """Return the file of which git's index has these *stages*, with the lines of both sides where both changed some."""
-    base, ours, theirs = (
-        subprocess.run(["git", "cat-file", "blob", stages[n]], cwd=clone, capture_output=True, check=True).stdout
-        if n in stages else None
-        for n in "123"
-    )  # fmt: skip
-    if ours is None or theirs is None:
-        return ours or theirs or b""
-    with tempfile.TemporaryDirectory() as folder:
-        names = [Path(folder) / name for name in ("ours", "base", "theirs")]
-        for name, data in zip(names, (ours, base or b"", theirs), strict=True):
-            name.write_bytes(data)
-        command = ["git", "merge-file", "--union", "-p", *map(str, names)]
-        return subprocess.run(command, cwd=clone, capture_output=True, check=False).stdout
+def _of_both(clone: Path, path: str, stages: Mapping[str, str]) -> bytes:
+    """Return the file that the merge left at *path*, with the lines of both sides where both changed some.
+
+    Of a file that one side deleted, what the other has: git's index has these *stages*.
+    """
+    if "2" not in stages or "3" not in stages:
+        blob = stages.get("2") or stages.get("3")
+        return subprocess.run(["git", "cat-file", "blob", str(blob)], cwd=clone, capture_output=True, check=True).stdout
+    kept, is_base = [], False
+    for line in (clone / path).read_bytes().splitlines(keepends=True):
+        if line.startswith((b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")):
+            is_base = line.startswith(b"|||||||")
+        elif not is_base:
+            kept.append(line)
+    return b"".join(kept)
 
 
 def _title(text: str) -> str:
