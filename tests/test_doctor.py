@@ -440,7 +440,7 @@ def test_nothing_is_left_of_the_session_that_hooks_are_tried_with(filled: Path, 
     active = filled / ".kb" / "active"
     for name in ("kb-doctor", "kb-doctor-codex", "s-1"):
         (active / name).mkdir(parents=True)
-    doctor.hosts._forget_sample(doctor.Place(str(filled), "", environment))
+    doctor.host_checks._forget_sample(doctor.Place(str(filled), "", environment))
     assert [path.name for path in active.iterdir()] == ["s-1"]
 
 

@@ -88,7 +88,7 @@ def test_one_who_waits_loads_little(root: Path) -> None:
         "from kb.writing import group_commit as group\n"
         "group.Waiting.answered_meanwhile = lambda _: []\n"
         "assert KnowledgeBase(sys.argv[1], os.environ).write([Candidate('decision', 'x')]) == []\n"
-        "print(*(name for name in sys.modules if name.startswith(('kb.writing', 'kb.writing.pipeline'))))\n"
+        "print(*(name for name in sys.modules if name.startswith(('kb.similarity', 'kb.safety', 'kb.writing.pipeline'))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

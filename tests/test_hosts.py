@@ -90,7 +90,7 @@ def shared(used: World) -> World:
 
 
 def module(host: str) -> Any:
-    return import_module(f"kb.hosts.{host}")
+    return import_module(f"kb.hooks.{host}")
 
 
 # -- what is printed -------------------------------------------------------------------------------

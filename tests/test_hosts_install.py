@@ -33,7 +33,7 @@ COMMENTS = ("// what we agreed on", "/* fast */", "// ours first", "// keep", "/
 
 
 def module(host: str) -> Any:
-    return import_module(f"kb.hosts.{host}")
+    return import_module(f"kb.hooks.{host}")
 
 
 @pytest.fixture

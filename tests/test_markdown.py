@@ -261,6 +261,6 @@ def test_importing_the_codec_stays_light() -> None:
     heavy = (
         "{'yaml', 'frontmatter', 'markdown_it', 'dataclasses', 'inspect', 'pathlib', 'subprocess', 'logging', 'click'}"
     )
-    code = f"import sys, kb.markdown, kb.candidate; print(*sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, kb.records.record_file, kb.records.candidate; print(*sorted({heavy} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""

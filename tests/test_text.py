@@ -35,7 +35,7 @@ ANY = st.text(max_size=60)
         ("选用 PostgreSQL 作为数据库", 8, 11),
         ("使用Python3开发", 5, 7),
         ("don't re-use v1.2.3", 3, 14),
-        ("src/kb/records/front_matter.py", 1, 7),
+        ("src/kb/front.py", 1, 7),
         ("snake_case __init__", 2, 7),
         ("，。！？ ... --- !!!", 0, 11),
         ("🎉🎉 done", 1, 4),
